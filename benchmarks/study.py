@@ -27,8 +27,8 @@ import numpy as np
 
 from editgauge._util.images import write_png
 from editgauge.studies import Study
-from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
+from editgauge.studies.study import DESIGN, IMAGES, StudyManifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ fast_seconds: 0
 
 
 def make_study(folder: Path, items: int, database: str | None) -> Study:
-    """A study of that many items, written into the tables directly: copying pictures is not what is measured."""
+    """Write a study of that many items directly into the database, without copying images."""
     (folder / IMAGES).mkdir(parents=True)
     for name in NAMES:
         write_png(np.zeros((64, 64, 3), dtype=np.uint8), folder / IMAGES / name)
@@ -66,7 +66,7 @@ def make_study(folder: Path, items: int, database: str | None) -> Study:
     with store.write() as session:
         sizes = [len(range(cell, items, cells)) for cell in range(cells)]
         session.add_all(
-            StudyCell(id=c + 1, name=f"{c}", items=n, wanted=n * RATERS, taken=0) for c, n in enumerate(sizes)
+            StudyCell(id=c + 1, name=f"{c}", items=n, requested=n * RATERS, taken=0) for c, n in enumerate(sizes)
         )
         session.flush()
         rows = [
@@ -130,7 +130,7 @@ class Rater:
 
 
 def measure(raters: dict[int, list[Rater]], rounds: int) -> dict[int, list[tuple[float, float]]]:
-    """The studies take turns, so that whatever else the machine does disturbs all of them alike."""
+    """Alternate between the studies, so that other load affects all of them equally."""
     found: dict[int, list[tuple[float, float]]] = {items: [] for items in raters}
     with ThreadPoolExecutor(max(map(len, raters.values()))) as pool:
         for number in range(rounds + 1):

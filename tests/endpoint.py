@@ -38,6 +38,8 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     hang: float = 0.0
     """Seconds before anything is sent."""
+    drip: float = 0.0
+    """Seconds between two bytes of the content."""
     cut: int | None = None
     """This many bytes of the content are sent, then the connection ends; -1: not even a status."""
 
@@ -109,7 +111,10 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"Content-Type": "application/json" if is_json else "text/html", "Content-Length": str(len(content))}
         lines = [f"HTTP/1.1 {reply.status} told", *(f"{k}: {v}" for k, v in (headers | reply.headers).items())]
         if reply.cut != -1:
-            self.wfile.write("\r\n".join([*lines, "", ""]).encode() + content[: reply.cut])
+            self.wfile.write("\r\n".join([*lines, "", ""]).encode())
+            for piece in [content[i : i + 1] for i in range(len(content))] if reply.drip else [content[: reply.cut]]:
+                self.wfile.write(piece)
+                time.sleep(reply.drip)
         if reply.cut is not None:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)

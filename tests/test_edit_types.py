@@ -26,7 +26,7 @@ from tests.source_trees import nodes_of, sources
 
 MOST_NAMES = 6
 """Names of edit types that may stand in one tuple, set or dictionary outside the table."""
-EXCEPT = {"benchmarks/magicbrush/pixlens.py", "benchmarks/wording.py"}
+EXCEPT = {"benchmarks/magicbrush_pixlens.py", "benchmarks/wording.py"}
 """A paper's table with a number for each of its types; sentences of EditVal's edits, one for each of its types."""
 
 

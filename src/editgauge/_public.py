@@ -41,10 +41,13 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
 
+FORMER_NAMES = {"understand": "parse"}
+"""Verbs under the name they had before 0.2, with their present name."""
+
 _STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
-        "create": "editgauge.studies.creation.create:create",
+        "create": "editgauge.studies._create:create",
         **{name: f"{_STUDY}:{name}" for name in ("invite", "serve", "status", "export")},
         "import": f"{_STUDY}:import_",
         **{name: f"{_STUDY}:{name}" for name in ("analyze", "exclude", "include", "forget")},
@@ -150,7 +153,7 @@ SUMMARIES: dict[str, str] = {
 
 _TYPES, _IMAGES, _MASKS = "editgauge.types", "editgauge._util.images", "editgauge._util.masks"
 PUBLIC_NAMES: dict[str, str] = {
-    **{name: path for verbs in VERBS.values() for name, path in verbs.items()},
+    **{name: path for verbs in VERBS.values() for name, path in verbs.items() if name not in FORMER_NAMES},
     # submodules
     "benchmarks": "editgauge.benchmarks",
     "build": "editgauge.build",
@@ -179,6 +182,7 @@ PUBLIC_NAMES: dict[str, str] = {
 """Every name of `editgauge.__all__` with its import path: a module, or `module:name`."""
 
 EXTENSION_NAMES: dict[str, str] = {
+    "understand": "editgauge.engine.parse:parse",
     **{name: f"{_TYPES}:{name}" for name in ("Benchmark", "Outcome", "Scores", "ScoreSpec")},
     **{name: f"editgauge.options:{name}" for name in ("DataOptions", "JudgeOptions", "ModelOptions")},
     **{
@@ -188,19 +192,64 @@ EXTENSION_NAMES: dict[str, str] = {
     **{name: f"editgauge.errors:{name}" for name in ("UnknownNameError", "UnscorableError")},
     **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
-    **{name: f"editgauge.evidence:{name}" for name in ("Box", "Heat", "Note", "Region")},
+    **{name: f"editgauge.evidence:{name}" for name in ("Arrow", "Box", "Curves", "Heat", "Note", "Region", "Scatter")},
     **{name: f"editgauge.metrics.base:{name}" for name in ("Metric", "check_pair", "counted_pixels", "metric")},
     "Layout": "editgauge.methods.layouts:Layout",
+    "MethodPrompt": "editgauge.methods.prompts:MethodPrompt",
+    "ScoreKey": "editgauge.results:ScoreKey",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "RefusedError": "editgauge.methods.absence:RefusedError",
+    "RefusedError": "editgauge.methods.card:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
-    "Model": "editgauge.models.interfaces:Model",
-    "ModelCard": "editgauge.models.interfaces:ModelCard",
-    "Perception": "editgauge.models.interfaces:Perception",
+    "Model": "editgauge.models.roles:Model",
+    "ModelCard": "editgauge.models.roles:ModelCard",
+    "Perception": "editgauge.models.perception:Perception",
     "Vector": "editgauge.models.answers:Vector",
     "MissingWeightsError": "editgauge.models.weights:MissingWeightsError",
+    # what the verbs return
+    "Acceptance": "editgauge.analysis.accept:Acceptance",
+    "Agreement": "editgauge.analysis.agree:Agreement",
+    "AttributesResult": "editgauge.builders.attributes:AttributesResult",
+    "AuditCard": "editgauge.audits.cards.result:AuditCard",
+    "BestOutcomes": "editgauge.engine.best:BestOutcomes",
+    "BuiltBenchmark": "editgauge.builders._built:BuiltBenchmark",
+    "BuiltCalibration": "editgauge.builders.calibration:BuiltCalibration",
+    "CacheInfo": "editgauge.models._cache:CacheInfo",
+    "Comparisons": "editgauge.analysis.compare:Comparisons",
+    "ContactSheet": "editgauge.builders.sheets:ContactSheet",
+    "DatasetInfo": "editgauge.benchmarks.datasets:DatasetInfo",
+    "DisentanglementResult": "editgauge.disentanglement.disentangle:DisentanglementResult",
+    "EditResult": "editgauge.engine.edit:EditResult",
+    "Evaluation": "editgauge.serving.monitor:Evaluation",
+    "FailureRuleComparison": "editgauge.audits.judges.guess_cost:FailureRuleComparison",
+    "Feedback": "editgauge.analysis.feedback:Feedback",
+    "Forecast": "editgauge.engine.plan:Forecast",
+    "GateResult": "editgauge.analysis.gate:GateResult",
+    "HumanMeanEstimate": "editgauge.analysis.estimate:HumanMeanEstimate",
+    "ImageChanges": "editgauge.engine.changes:ImageChanges",
+    "ImageDetections": "editgauge.engine.see:ImageDetections",
+    "ImportSummary": "editgauge.studies.records:ImportSummary",
+    "InspectorTables": "editgauge.audits.judges.tables:InspectorTables",
+    "Invitation": "editgauge.studies.raters:Invitation",
+    "JudgeCheck": "editgauge.audits.judges.check:JudgeCheck",
+    "JudgeComparison": "editgauge.audits.judges.side_by_side:JudgeComparison",
+    "PairFiles": "editgauge.benchmarks.pairs:PairFiles",
+    "ParsedInstruction": "editgauge.types:ParsedInstruction",
+    "PowerPlan": "editgauge.analysis.power:PowerPlan",
+    "PreferenceResult": "editgauge.engine.prefer:PreferenceResult",
+    "Probe": "editgauge.audits._probe_set:Probe",
+    "ReportPage": "editgauge.reports.report:ReportPage",
+    "RunDifference": "editgauge.analysis.diff:RunDifference",
+    "ScoreClient": "editgauge.serving.client:ScoreClient",
+    "Study": "editgauge.studies.study:Study",
+    "StudyAnalysis": "editgauge.studies.verbs:StudyAnalysis",
+    "StudyStatus": "editgauge.studies.study:StudyStatus",
+    "TrainingSet": "editgauge.builders.training:TrainingSet",
+    "TuningResult": "editgauge.builders.tune:TuningResult",
+    "Verification": "editgauge.engine.verify:Verification",
+    "WeightFiles": "editgauge.models.weights._store:WeightFiles",
+    "WeightInfo": "editgauge.models.weights._store:WeightInfo",
 }
-"""Further names that extensions import from `editgauge`: types, evidence, errors and helpers."""
+"""Further names that can be imported from `editgauge`: types for extensions, results of verbs, errors and helpers."""
 
 
 def typing_stub() -> str:

@@ -1,6 +1,6 @@
 """Table of edit types: meaning, fields, and their names in papers and benchmarks.
 
-To add a type, add an entry here and its prompt templates (`methods/prompts/templates/plain/*/NAME.v1.txt`). Rules that
+To add a type, add an entry here and its prompt templates (`methods/data/templates/plain/*/NAME.v1.txt`). Rules that
 score it register themselves in their protocol with `@rule("NAME")`. Nothing else lists the types.
 """
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.analysis.diff import CAUSES, Attribution, Cause, Difference, attribute, difference
+from editgauge.analysis.diff import CAUSES, Attribution, Cause, RunDifference, attribute, difference
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 Make = Callable[..., JournalEntry]
@@ -22,11 +22,11 @@ SOURCE, EDITED = ImageStamp("/s.png", 1, 1, "aaa"), ImageStamp("/e.png", 1, 1, "
 
 
 @pytest.fixture
-def two(make_run: MakeRun, make_record: Make) -> Callable[..., Difference]:
+def two(make_run: MakeRun, make_record: Make) -> Callable[..., RunDifference]:
     """Compares a run of two records with another, in which the first record is what is given."""
     names = iter(range(100))
 
-    def compare(changed: dict[str, Any] | None = None, drop: bool = False, **manifest: Any) -> Difference:
+    def compare(changed: dict[str, Any] | None = None, drop: bool = False, **manifest: Any) -> RunDifference:
         first = {"edit": "a", "scores": {"gain": 0.5, "loss": "refused"}}
         images = {"source_image": SOURCE, "edited_image": EDITED}
         second = make_record("b", {"gain": 0.25, "loss": 0.125}, place=1, **images)
@@ -38,11 +38,11 @@ def two(make_run: MakeRun, make_record: Make) -> Callable[..., Difference]:
     return compare
 
 
-def moved(found: Difference) -> list[str]:
+def moved(found: RunDifference) -> list[str]:
     return [shift.name for shift in found.shifts if not shift.same]
 
 
-def test_equal_runs_are_the_same(two: Callable[..., Difference]) -> None:
+def test_equal_runs_are_the_same(two: Callable[..., RunDifference]) -> None:
     found = two()
 
     assert found.settings == {}
@@ -57,7 +57,7 @@ def test_a_run_is_the_same_as_itself(make_run: MakeRun, make_record: Make) -> No
     assert difference(folder, str(folder)).same_scores
 
 
-def test_a_changed_score_is_found_and_its_means_told(two: Callable[..., Difference]) -> None:
+def test_a_changed_score_is_found_and_its_means_told(two: Callable[..., RunDifference]) -> None:
     found = two({"scores": {"gain": 0.75, "loss": "refused"}})
     (gain,) = [shift for shift in found.shifts if not shift.same]
 
@@ -68,25 +68,25 @@ def test_a_changed_score_is_found_and_its_means_told(two: Callable[..., Differen
     assert not found.same_scores
 
 
-def test_the_last_digit_counts(two: Callable[..., Difference]) -> None:
+def test_the_last_digit_counts(two: Callable[..., RunDifference]) -> None:
     import math
 
     assert moved(two({"scores": {"gain": math.nextafter(0.5, 1), "loss": "refused"}})) == ["gain"]
 
 
 @pytest.mark.parametrize("side", ["source_image", "edited_image"])
-def test_a_changed_image_is_counted(side: str, two: Callable[..., Difference]) -> None:
+def test_a_changed_image_is_counted(side: str, two: Callable[..., RunDifference]) -> None:
     found = two({side: replace(SOURCE, pixels="ccc")})
 
     assert found.images_changed == 1
     assert found.same_scores
 
 
-def test_an_image_that_was_only_copied_elsewhere_is_the_same_image(two: Callable[..., Difference]) -> None:
+def test_an_image_that_was_only_copied_elsewhere_is_the_same_image(two: Callable[..., RunDifference]) -> None:
     assert two({"edited_image": ImageStamp("/other/e.png", 1, 99, "bbb")}).images_changed == 0
 
 
-def test_a_missing_item_is_found(two: Callable[..., Difference]) -> None:
+def test_a_missing_item_is_found(two: Callable[..., RunDifference]) -> None:
     found = two(drop=True)
     (gain,) = [shift for shift in found.shifts if shift.name == "gain"]
 
@@ -95,13 +95,13 @@ def test_a_missing_item_is_found(two: Callable[..., Difference]) -> None:
     assert "gain" in moved(found)
 
 
-def test_a_score_that_became_unscored_is_found(two: Callable[..., Difference]) -> None:
+def test_a_score_that_became_unscored_is_found(two: Callable[..., RunDifference]) -> None:
     found = two({"scores": {"gain": "crashed", "loss": 1.0}})
 
     assert [(shift.only_first, shift.only_second) for shift in found.shifts] == [(1, 0), (0, 1)]
 
 
-def test_another_reason_for_having_no_score_is_found(two: Callable[..., Difference]) -> None:
+def test_another_reason_for_having_no_score_is_found(two: Callable[..., RunDifference]) -> None:
     found = two({"scores": {"gain": 0.5, "loss": "crashed"}})
     (loss,) = [shift for shift in found.shifts if not shift.same]
 
@@ -122,7 +122,7 @@ def test_another_reason_for_having_no_score_is_found(two: Callable[..., Differen
     ],
 )
 def test_a_changed_setting_is_named_and_nothing_else(
-    manifest: dict[str, Any], settings: dict[str, Any], two: Callable[..., Difference]
+    manifest: dict[str, Any], settings: dict[str, Any], two: Callable[..., RunDifference]
 ) -> None:
     found = two(**manifest)
 
@@ -133,7 +133,7 @@ def test_a_changed_setting_is_named_and_nothing_else(
 
 
 def test_other_rules_of_a_protocol_are_named(
-    two: Callable[..., Difference], make_run: MakeRun, make_record: Make
+    two: Callable[..., RunDifference], make_run: MakeRun, make_record: Make
 ) -> None:
     toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
 

@@ -10,7 +10,7 @@ import pytest
 from editgauge._render.plots import feedback_svg
 from editgauge.analysis.feedback import feedback, sort_remarks
 from editgauge.benchmarks.datasets import Remark
-from editgauge.benchmarks.editinspector._labels import kinds, kinds_of
+from editgauge.benchmarks.editinspector import kinds, kinds_of
 from editgauge.errors import BadInputError, UnknownNameError
 
 

@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from editgauge._cli import app
-from editgauge.analysis.gate import Gate, assert_edit_not_worse, gate
+from editgauge.analysis.gate import GateResult, assert_edit_not_worse, gate
 from editgauge.errors import BadInputError
 from editgauge.results import JournalEntry
 
@@ -46,7 +46,7 @@ def scored(make_run: MakeRun, make_record: Make) -> Scored:
     return make
 
 
-def checked(gated: Gate) -> dict[str, str]:
+def checked(gated: GateResult) -> dict[str, str]:
     return {check.spec.name: check.judged for check in gated.checks}
 
 

@@ -14,7 +14,7 @@ import pytest
 from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import Polygons
 from editgauge.audits._probe_set import Gathered, Probe, split_of, write_probes
-from editgauge.methods.reference.apply import apply_recipe
+from editgauge.methods.reference.operations import apply_recipe
 from editgauge.recipes import Move, Recolor, Remove, Resize, Restyle
 from editgauge.types import Edit, Position
 

@@ -14,7 +14,7 @@ import editgauge
 from editgauge import run
 from editgauge._util.images import ImageFile
 from editgauge.audits.judges.captions import captions
-from editgauge.benchmarks.editinspector.outcome_captions import (
+from editgauge.benchmarks.outcome_captions import (
     OutcomeCaption,
     attach_captions,
     caption_of,

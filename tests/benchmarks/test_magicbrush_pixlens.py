@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.magicbrush.pixlens import PUBLISHED, load
+from editgauge.benchmarks.magicbrush_pixlens import PUBLISHED, load
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.types import Position

@@ -16,9 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge._vision.geometry import DIRECTIONS, direction_score, middle
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.photos import PHOTOS
-from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
-from editgauge.benchmarks.unibench._annotations import (
+from editgauge.benchmarks._unibench_annotations import (
     EXTRA,
     FORMAT,
     Annotations,
@@ -30,6 +28,8 @@ from editgauge.benchmarks.unibench._annotations import (
     mask_of,
     run_lengths,
 )
+from editgauge.benchmarks.photos import PHOTOS
+from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
 from editgauge.errors import BadInputError
 from editgauge.recipes import Move
 from tests.benchmarks.unibench_example import cat_on_suitcase
@@ -153,6 +153,20 @@ def test_articles_follow_the_word(template: str, words: dict[str, str], caption:
     assert filled(template, words) == caption
 
 
+def test_slots_without_a_name_are_filled_by_the_type_of_task(annotated: dict[str, Any], tmp_path: Path) -> None:
+    tasks = annotated["images"][0]["tasks"]
+    tasks[0]["templates"], tasks[1]["templates"] = ["A {} sitting on a suitcase"], ["A {} cat sitting on a suitcase"]
+    (tmp_path / "unibench.json").write_text(json.dumps(annotated))
+    (tmp_path / "1.jpg").write_bytes(b"not looked into")
+    assert faults_of(annotated) == []
+    captions = {
+        edit.extras[EXTRA]["task"]: edit.target_caption for edit in open_benchmark("unibench", data=tmp_path).edits
+    }
+    assert "sitting on a suitcase" in captions["change_class"]
+    assert " cat sitting on a suitcase" in captions["change_color"]
+    assert not any("{" in caption for caption in captions.values())
+
+
 def test_words_that_mean_nothing_in_the_plane_give_no_relation(annotated: dict[str, Any], tmp_path: Path) -> None:
     annotated["images"][0]["tasks"] = [
         annotated["images"][0]["tasks"][2] | {"places": [{"anchor": "suitcase", "words": "behind"}]}
@@ -200,12 +214,12 @@ def test_the_larger_set_holds_the_sample_and_more() -> None:
     assert (len(larger.edits), len({edit.source.path for edit in larger.edits})) == (168, 51)
     assert {edit.id for edit in open_benchmark("unibench-sample").edits} < {edit.id for edit in larger.edits}
     assert sum(edit.recipe is not None for edit in larger.edits) >= 160
-    assert faults_of(described(shipped_annotations("photos.json"))) == []
+    assert faults_of(described(shipped_annotations("unibench-photos.json"))) == []
 
 
 @needs_photographs
 def test_no_color_of_the_sample_is_there_already() -> None:
-    for image in (*shipped_annotations().images, *shipped_annotations("photos.json").images):
+    for image in (*shipped_annotations().images, *shipped_annotations("unibench-photos.json").images):
         own = {instance.id: instance.color for instance in image.instances}
         for task in image.tasks:
             if isinstance(task, ChangeColor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from editgauge.benchmarks.unibench._annotations import FORMAT
+from editgauge.benchmarks._unibench_annotations import FORMAT
 
 
 def cat_on_suitcase() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge._util.coco import CocoObject, read_coco, read_counts, render_run_lengths
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench._annotations import run_lengths
+from editgauge.benchmarks._unibench_annotations import run_lengths
 from editgauge.errors import BadInputError
 from tests.builders.toys import CAPTION, CocoFiles
 

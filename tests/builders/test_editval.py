@@ -15,7 +15,7 @@ from editgauge._util.coco import read_coco
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.editval import FIXED, FORMS, editval, operations_for, table
-from editgauge.builders.review.desk import Desk, Unfit
+from editgauge.builders.review.desk import Desk, UnfitCandidateError
 from editgauge.builders.review.file import agreement, read_review
 from editgauge.errors import BadInputError
 from tests.builders.toys import CocoFiles
@@ -67,9 +67,9 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
     desk.decide("suitcase/color/suits/suitcase", "Ann", "drop")
     assert "color" not in json.loads(built.file.read_text())["suitcase"]["1"]
     desk.decide("suitcase/texture/operation/wooden", "Ann", "keep", "paper")
-    with pytest.raises(Unfit, match="'red' is an operation of color already"):
+    with pytest.raises(UnfitCandidateError, match="'red' is an operation of color already"):
         desk.decide("suitcase/texture/operation/striped", "Ann", "keep", "red")
-    with pytest.raises(Unfit, match="unknown wish 'huge'"):
+    with pytest.raises(UnfitCandidateError, match="unknown wish 'huge'"):
         desk.decide("suitcase/size/operation/large", "Ann", "keep", "huge")
     again = editval(
         coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True

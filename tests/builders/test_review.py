@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.benchmarks.unibench import read_annotations
-from editgauge.builders.review.desk import Desk, Unfit, read_proposal
+from editgauge.builders.review.desk import Desk, UnfitCandidateError, read_proposal
 from editgauge.builders.review.file import (
     Decision,
     ReviewCandidate,
@@ -110,7 +110,7 @@ def test_a_person_cannot_put_in_what_is_forbidden(
     task: str, field: str, value: str, anchor: str | None, told: str, desk: Desk
 ) -> None:
     before = desk.file.read_bytes()
-    with pytest.raises(Unfit, match=told):
+    with pytest.raises(UnfitCandidateError, match=told):
         desk.decide(of(desk, task, field).id, "Ann", "keep", value, anchor)
     assert desk.file.read_bytes() == before
 
@@ -231,7 +231,7 @@ def test_a_reviewer_adds_a_candidate_and_may_take_it_back(desk: Desk) -> None:
 )
 def test_what_the_rules_forbid_cannot_be_added_either(desk: Desk, what: str, value: str, message: str) -> None:
     before, instance = desk.review, of(desk, "change_color", "color").instance
-    with pytest.raises(Unfit, match=message):
+    with pytest.raises(UnfitCandidateError, match=message):
         desk.add(group_of(desk), "Ann", read_proposal(what.format(instance), value, None))
     assert desk.review == before
 
@@ -243,7 +243,7 @@ def test_a_place_where_the_object_is_already_cannot_be_added(desk: Desk) -> None
     own, anchor = (
         (first, second) if words == "to the left of" else sorted((first, second), key=lambda each: each.box[1])
     )
-    with pytest.raises(Unfit, match="already"):
+    with pytest.raises(UnfitCandidateError, match="already"):
         desk.add(group_of(desk), "Ann", read_proposal(f"move place {own.id}", words, anchor.id))
 
 
@@ -256,7 +256,7 @@ def test_a_corrected_color_is_no_longer_asked_for(desk: Desk) -> None:
     assert color.value not in str(task["colors"])
     [said] = desk.review.corrections
     assert (said.was, said.color, said.by) == (was, color.value, "Ann")
-    with pytest.raises(Unfit, match="shiny"):
+    with pytest.raises(UnfitCandidateError, match="shiny"):
         desk.correct_color(color.group, "Ann", color.instance or "", "shiny")
     desk.correct_color(color.group, "Ann", color.instance or "", "")
     assert color.value in str(tasks_of(desk, "change_color"))
@@ -292,6 +292,6 @@ def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
 )
 def test_a_crop_that_makes_no_sense_is_refused(desk: Desk, box: tuple[int, int, int], message: str) -> None:
     before = desk.review
-    with pytest.raises(Unfit, match=message):
+    with pytest.raises(UnfitCandidateError, match=message):
         desk.crop(group_of(desk), box)
     assert desk.review == before

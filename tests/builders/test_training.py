@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._util.images import read_image, resize_image, write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders.training import CARD, LLAVA, MESSAGES, PAGE, SEAM, SHEET, Training, summary_lines, training
+from editgauge.builders.training import CARD, LLAVA, MESSAGES, PAGE, SEAM, SHEET, TrainingSet, summary_lines, training
 from editgauge.errors import BadInputError
 from editgauge.judges._questions import YesNo
 from editgauge.methods.resolve import open_method
@@ -62,7 +62,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def ruled(bench: Path) -> Training:
+def ruled(bench: Path) -> TrainingSet:
     return training(bench, out=bench.with_name("ruled"), quiet=True)
 
 
@@ -71,7 +71,7 @@ def read_lines(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_four_instances_of_an_edit_are_even(ruled: Training) -> None:
+def test_four_instances_of_an_edit_are_even(ruled: TrainingSet) -> None:
     kinds = Counter(each.kind for each in ruled.lessons if each.edit == "chelsea-black" and each.question == "edit")
     assert set(kinds) == {"edit", "negative", "reversed", "reversed_negative"}
     answers = Counter((each.question, each.action, each.answer) for each in ruled.lessons)
@@ -83,7 +83,7 @@ def test_four_instances_of_an_edit_are_even(ruled: Training) -> None:
     }
 
 
-def test_both_forms_hold_the_same_lessons(ruled: Training) -> None:
+def test_both_forms_hold_the_same_lessons(ruled: TrainingSet) -> None:
     llava = json.loads((ruled.folder / LLAVA).read_text("utf-8"))
     chats = read_lines(ruled.folder)
     assert [each["id"] for each in llava] == [each["id"] for each in chats] == [each.id for each in ruled.lessons]
@@ -102,7 +102,7 @@ def test_both_forms_hold_the_same_lessons(ruled: Training) -> None:
             assert json.loads(answered) == {"difference": lesson.answer}
 
 
-def test_pictures_stand_side_by_side_and_are_written_once(ruled: Training) -> None:
+def test_pictures_stand_side_by_side_and_are_written_once(ruled: TrainingSet) -> None:
     chats = {each["id"]: each for each in read_lines(ruled.folder)}
     for conversation in json.loads((ruled.folder / LLAVA).read_text("utf-8")):
         before, after = (read_image(ruled.folder / name) for name in chats[conversation["id"]]["images"])
@@ -116,7 +116,7 @@ def test_pictures_stand_side_by_side_and_are_written_once(ruled: Training) -> No
     assert len(list((ruled.folder / "pictures").iterdir())) == len({path for pair in outcomes for path in pair})
 
 
-def test_the_card_counts_everything(ruled: Training) -> None:
+def test_the_card_counts_everything(ruled: TrainingSet) -> None:
     card = json.loads((ruled.folder / CARD).read_text("utf-8"))
     assert card["lessons"] == len(ruled.lessons) == sum(card["by action"].values())
     assert len(card["each left out"]) == sum(card["left out"].values()) == len(ruled.left_out)
@@ -127,7 +127,7 @@ def test_the_card_counts_everything(ruled: Training) -> None:
     assert len(np.unique(sheet[::9, ::9].reshape(-1, 3), axis=0)) > 1000
 
 
-def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Training) -> None:
+def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: TrainingSet) -> None:
     unknown = sum(each.detail == "unknown" for each in ruled.left_out)
     assert unknown
     assert summary_lines(ruled)[-1].startswith(f"  {unknown} answers only people know")
@@ -135,7 +135,7 @@ def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Traini
 
 
 @pytest.mark.slow
-def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path: Path) -> None:
+def test_the_same_seed_makes_the_same_set(bench: Path, ruled: TrainingSet, tmp_path: Path) -> None:
     again = training(bench, out=tmp_path / "again", quiet=True)
     for name in (LLAVA, MESSAGES, CARD, SHEET):
         assert (again.folder / name).read_bytes() == (ruled.folder / name).read_bytes()
@@ -143,7 +143,7 @@ def test_the_same_seed_makes_the_same_set(bench: Path, ruled: Training, tmp_path
 
 @pytest.mark.slow
 def test_a_machine_labels_artifacts_only_where_it_is_asked_to_and_each_such_lesson_says_so(
-    bench: Path, ruled: Training, tmp_path: Path
+    bench: Path, ruled: TrainingSet, tmp_path: Path
 ) -> None:
     assert not any(each.labeled_by for each in ruled.lessons)
     done = training(bench, out=tmp_path / "marked", machine_artifacts=True, quiet=True)

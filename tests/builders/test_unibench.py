@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks._unibench_annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.benchmarks.unibench import read_annotations
-from editgauge.benchmarks.unibench._annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.builders.review.desk import Desk
 from editgauge.builders.review.file import read_review
 from editgauge.builders.unibench import unibench
@@ -68,7 +68,7 @@ def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp
         assert "black" not in color.colors
         assert isinstance(move, MoveTask)
         assert move.templates == ["A black cat sitting {position} a {anchor}."]
-        assert "to the left of" not in {place.words for place in move.places}  # it is there already
+        assert "to the left of" not in {position.words for position in move.positions}  # it is there already
         assert isinstance(new, Generate)
         assert not {"cat", "suitcase"} & set(new.classes)
     report = (tmp_path / "out" / "unibench.report.txt").read_text()

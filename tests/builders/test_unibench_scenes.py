@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from editgauge._util.coco import CocoImage, CocoObject
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Polygons, bounding_box
-from editgauge.benchmarks.unibench._annotations import mask_of
+from editgauge.benchmarks._unibench_annotations import mask_of
 from editgauge.builders._built import OmittedTask
 from editgauge.builders._unibench_scenes import Box, Chosen, Criteria, EditableScene, Square, best_square, make_scene
 

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from editgauge.engine._options import pairs
-from editgauge.methods.external.command import Command
+from editgauge.methods.command import Command
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 EXTERNAL = (HOW_TO / "external-editors.md").read_text("utf-8")

@@ -66,7 +66,7 @@ def test_where_a_source_belongs_never_changes() -> None:
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", "1/2/3", ""])
 def test_a_shard_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(BadInputError, match=r"--shard takes NUMBER/OF"):
+    with pytest.raises(BadInputError, match=r"`shard` takes NUMBER/OF"):
         read_shard(text)
 
 

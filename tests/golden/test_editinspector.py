@@ -17,7 +17,7 @@ import pytest
 from editgauge.analysis.binary_agreement import Confusion, binary_agreement
 from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import ratings
-from editgauge.benchmarks.editinspector._labels import QUESTIONS, Inspected, majority, read_inspected
+from editgauge.benchmarks.editinspector import QUESTIONS, Inspected, majority, read_inspected
 from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec

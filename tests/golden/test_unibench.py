@@ -13,10 +13,9 @@ import editgauge
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError
 from editgauge.models.weights import available
-from editgauge.protocols import Part
+from editgauge.protocols import SetPart
 from editgauge.protocols.unibench import unibench
-from editgauge.protocols.unibench._rules import KINDS
-from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._rules import CONSISTENCY, FIDELITY, KINDS, average, total
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import Score
 from tests.golden.published import unibench_table_1
@@ -58,7 +57,7 @@ def test_the_protocol_itself_totals_a_set_like_the_table() -> None:
     """Outcomes whose scores spread around the cells of the table have its totals."""
     table = unibench_table_1()
     rows = table["models"]["P2P_null_text"]
-    parts: list[Part] = []
+    parts: list[SetPart] = []
     for task in KINDS:
         cells = _cells(rows[task], table["columns"])
         for aside in (-0.02, 0.0, 0.02):

@@ -20,8 +20,7 @@ from PIL import Image
 from editgauge._util.images import ImageFile, read_image
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.layouts import LAYOUTS, layouts
-from editgauge.methods.layouts.discover import discover, expand_folders
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, discover, expand_folders, find_outcomes
 from editgauge.types import Edit
 
 
@@ -95,6 +94,13 @@ CASES = [
             make_edit("c", "positional_addition", image_id=100166, to="bag on top"),
             "positional_addition/100166/bag on top.png",
         ),
+    ),
+    case(
+        "pixlens",
+        "PixLens",
+        (make_edit("a", image_id="7", prompts=["Make it blue", "blue cat"]), "EditVal/000000000007/blue cat.png"),
+        (make_edit("b", image_id="7", prompts=["Why?"]), "EditVal/000000000007/WhyQQ.png"),
+        (make_edit("c", image_id="12", prompts=["Make it blue"]), "EditVal/000000000012/Make it blue.png"),
     ),
     case(
         "pie_bench",

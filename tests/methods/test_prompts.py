@@ -18,10 +18,8 @@ from editgauge._util.images import ImageFile
 from editgauge._util.text import to_gerund
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompt_choice import read_wording
-from editgauge.methods.prompts import FORMS, families, family, render, render_for
-from editgauge.methods.prompts._language import find_problems, with_a
-from editgauge.methods.prompts._templates import NAMES, find_template
+from editgauge.methods._prompt_templates import NAMES, find_problems, find_template, with_a
+from editgauge.methods.prompts import FORMS, families, family, read_wording, render, render_for
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
 
@@ -413,7 +411,7 @@ def test_prompts_are_tidy_whatever_the_parts(
         assert not set("{}[]|") & set(text)
 
 
-def told_in(prompts: str | Path, edit: Edit) -> str:
+def instruction_in(prompts: str | Path, edit: Edit) -> str:
     return read_wording(None, None, prompts).tell(Identity(), edit).edit.instruction
 
 
@@ -430,13 +428,28 @@ def test_a_set_by_name_comes_before_the_words_of_the_benchmark(prompts: str, tol
     edit = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
 
     assert render(edit, "instruction", "plain").text == "paint it brown"
-    assert told_in(prompts, edit) == told
+    assert instruction_in(prompts, edit) == told
 
 
 def test_a_type_that_a_set_lacks_keeps_the_words_of_the_benchmark() -> None:
     edit = replace(an_edit("style", "bench", to="cubism"), instruction="as Braque would")
 
-    assert told_in("unibench", edit) == "as Braque would"
+    assert instruction_in("unibench", edit) == "as Braque would"
+
+
+def test_annotated_captions_of_unibench_are_kept() -> None:
+    edit = replace(
+        an_edit("object_replacement", "cat", to="bench"), target_caption="A bicycle next to a bench outside."
+    )
+    caption = read_wording("caption", None, "unibench").tell(Identity(), edit).edit.target_caption
+    assert caption == "A bicycle next to a bench outside."
+    assert (
+        read_wording("caption", None, "unibench")
+        .tell(Identity(), replace(edit, target_caption=None))
+        .edit.target_caption
+        == "a bench"
+    )
+    assert read_wording("caption", None, "pixlens").tell(Identity(), edit).edit.target_caption == "bench"
 
 
 def test_a_folder_overrides_only_the_types_that_it_has(tmp_path: Path) -> None:
@@ -445,8 +458,8 @@ def test_a_folder_overrides_only_the_types_that_it_has(tmp_path: Path) -> None:
     color = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
     size = replace(an_edit("size", "bench", to="small"), instruction="shrink it")
 
-    assert told_in(tmp_path, color) == "brown for the bench!"
-    assert told_in(tmp_path, size) == "shrink it"
+    assert instruction_in(tmp_path, color) == "brown for the bench!"
+    assert instruction_in(tmp_path, size) == "shrink it"
 
 
 def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
@@ -458,9 +471,9 @@ def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
     extras = {"class": "stop_sign", "image_id": "123", "to": "brown"}
     edit = replace(an_edit("color", "stop sign", to="brown"), instruction="x", extras=extras)
 
-    assert told_in(file, edit) == "Change  it to brown"
+    assert instruction_in(file, edit) == "Change  it to brown"
     with pytest.raises(BadInputError, match="has no prompt for the edit"):
-        told_in(file, replace(edit, type="size"))
+        instruction_in(file, replace(edit, type="size"))
 
 
 def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:
@@ -472,6 +485,6 @@ def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["editval", "pixlens", "unibench"])
 def test_every_template_of_every_set_can_be_read(name: str) -> None:
-    folder = Path(str(resources.files("editgauge.methods.prompts"))) / "templates" / name
+    folder = Path(str(resources.files("editgauge.methods"))) / "data" / "templates" / name
 
     assert all(not find_problems(file.read_text("utf-8")) for file in folder.glob("*/*.txt"))

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from editgauge._util.images import ImageFile, Pixels, as_unit
+from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
-from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
-from editgauge.protocols.baselines import Baselines, baselines
+from editgauge.protocols.baselines import Baselines, baselines, label_agreement, mean_class_overlap
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 LITE = {
@@ -105,3 +110,31 @@ def test_with_the_lite_models_doing_nothing_is_best_and_damage_is_seen_by_all(ph
         assert (worse.value < best.value) == spec.higher_is_better
         assert spec.range[0] <= worse.value <= spec.range[1]
     assert kept["sc[deeplab-v3]"].evidence == (Note("Every pixel kept its class."),)
+
+
+labels = arrays(np.uint8, (4, 5), elements=st.sampled_from([0, 1, 7, 255]))
+
+
+@given(labels, labels)
+def test_both_are_what_counting_by_hand_gives(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> None:
+    same = sum(old == new for old, new in zip(before.flat, after.flat, strict=True))
+    assert label_agreement(before, after) == same / before.size
+    classes = {*before.flat, *after.flat}
+    by_class = [overlap(np.asarray(before == label), np.asarray(after == label)) for label in classes]
+    assert mean_class_overlap(before, after) == pytest.approx(sum(by_class) / len(by_class))
+
+
+def test_a_small_thing_that_went_counts_more_by_class_than_by_pixel() -> None:
+    before = np.zeros((10, 10), np.uint8)
+    before[0, :2] = 3
+    gone = np.zeros_like(before)
+    assert label_agreement(before, gone) == 0.98
+    assert mean_class_overlap(before, gone) == pytest.approx(0.49)
+
+
+@pytest.mark.parametrize("after", [np.zeros((2, 2), np.uint8), np.zeros((0, 3), np.uint8)])
+def test_maps_of_two_sizes_or_of_none_are_refused(after: NDArray[np.uint8]) -> None:
+    before = np.zeros((0, 3) if not after.size else (1, 4), np.uint8)
+    for measure in (label_agreement, mean_class_overlap):
+        with pytest.raises(ValueError, match="one size"):
+            measure(before, after)

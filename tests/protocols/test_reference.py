@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import open_protocol
-from editgauge.protocols._set_distances import score_set
+from editgauge.protocols._comparison import score_set_distances
 from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
@@ -63,15 +63,17 @@ def test_sets_need_pictures_and_say_when_they_are_few() -> None:
     random = np.random.default_rng(0)
     parts = [(random.normal(0, 1, 8), random.normal(1, 1, 8)) for _ in range(30)]
 
-    scores = score_set(parts)
+    scores = score_set_distances(parts)
     fid, kid = scores["fid"], scores["kid"]
     assert isinstance(fid, Score)
     assert isinstance(kid, Score)
     assert fid.value > 4
     assert fid.evidence == ()
-    (few,) = score_set(parts[:6])["fid"].evidence
+    (few,) = score_set_distances(parts[:6])["fid"].evidence
     assert isinstance(few, Note)
     assert "6 pictures are few for FID with features of 8 numbers" in few.text
-    assert not isinstance(score_set(parts[:1])["fid"], Score)
+    assert not isinstance(score_set_distances(parts[:1])["fid"], Score)
     same_source = [(parts[0][0], after) for _, after in parts]
-    assert score_set(same_source)["kid"] == Unscored("not_applicable", "a set needs two source images at least")
+    assert score_set_distances(same_source)["kid"] == Unscored(
+        "not_applicable", "a set needs two source images at least"
+    )

@@ -3,22 +3,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from markupsafe import Markup
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
-from editgauge.analysis.summary import FEW_SOURCES, summarize
+from editgauge.analysis.summary import FEW_SOURCES, MEAN_COLUMNS, mean_row, summarize
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, Region, to_json
+from editgauge.reports import BUILT_IN, report_sections
+from editgauge.reports.context import Context
 from editgauge.reports.report import MARKER, report
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
+
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; \u202e"
 NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"
@@ -240,7 +245,7 @@ def test_an_unfinished_run_says_so(
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "This run is not finished. 25% of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
+    assert "This run is not finished. 25% of the planned scores are done (1 of 4)" in page.root.all("header")[0].said()
 
 
 def test_a_run_without_any_score_makes_a_page(
@@ -251,10 +256,10 @@ def test_a_run_without_any_score_makes_a_page(
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "Nothing has a score." in page.section("overview").said()
+    assert "No outcome has a score." in page.section("overview").said()
     assert "no score 1 unscored: refused" in page.section("summary").said()
     empty = as_page(report(make_run(name="empty", finish=False), out=tmp_path / "empty-report", quiet=True))
-    assert "Every outcome got every score." in empty.section("unscored").said()
+    assert "Every outcome has every score" in empty.section("unscored").said()
 
 
 def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
@@ -284,3 +289,168 @@ def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(BadRunError, match="not a run folder"):
         report(tmp_path, out=tmp_path / "report", quiet=True)
     assert not (tmp_path / "report").exists()
+
+
+BY_NEED = {
+    "agreement", "captions", "groups", "judges", "profile", "sets",
+    "side_by_side", "sweep", "trials", "turns", "variants",
+}  # fmt: skip
+SHOWN = [name for name in BUILT_IN if name not in BY_NEED]
+"""All but those that need something more: several options, several turns, scores of sets, what people said."""
+MODULE = """
+from markupsafe import Markup
+
+class Cost:
+    name, title, order = "cost", "What it cost", 15
+
+    def render(self, context):
+        return Markup("<p>{} by {}</p>").format(len(context.outcomes), context.methods[0])
+
+class Silent(Cost):
+    name = "silent"
+
+    def render(self, context):
+        return None
+
+class Careless(Cost):
+    name, order = "careless", 5
+
+    def render(self, context):
+        return "<b>not marked as safe</b>"
+
+class Clumsy(Cost):
+    name = "clumsy"
+
+    def render(self, context):
+        raise RuntimeError("<i>oh</i>")
+
+class Thief(Cost):
+    name = "overview"
+
+cost, silent, careless, clumsy, thief = Cost(), Silent(), Careless(), Clumsy(), Thief()
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A package that brings sections by these names, as pip would leave it."""
+
+    def put(*names: str) -> None:
+        site = tmp_path / "site"
+        about = site / "costs-1.0.dist-info"
+        about.mkdir(parents=True)
+        (site / "costs_for_tests.py").write_text(MODULE)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: costs\nVersion: 1.0\n")
+        points = "".join(f"{name} = costs_for_tests:{name}\n" for name in names)
+        (about / "entry_points.txt").write_text(f"[editgauge.report_sections]\n{points}")
+        monkeypatch.syspath_prepend(site)
+        vars(report_sections).pop("_plugins", None)
+
+    yield put
+    vars(report_sections).pop("_plugins", None)
+
+
+@pytest.fixture
+def made(
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
+) -> Callable[[], Page]:
+    run = make_run(make_record(method="<mine>"))
+    return lambda: as_page(report(run, out=tmp_path / "report", quiet=True))
+
+
+def sections(page: Page) -> list[str | None]:
+    return [each.attributes["id"] for each in page.root.all("section")]
+
+
+def test_the_built_in_sections_come_in_their_order_and_every_tab_has_a_link(made: Callable[[], Page]) -> None:
+    page = made()
+    assert sections(page) == SHOWN
+    links = [each.attributes["href"] for each in page.root.all("nav")[0].all("a")]
+    assert links == ["#overview", "#gallery", "#heat_map", "#methods", "#summary", "#unscored", "#measured"]
+
+
+def test_a_section_of_a_third_party_is_shown_in_its_place(
+    install: Callable[..., None], made: Callable[[], Page]
+) -> None:
+    install("cost", "silent")
+    page = made()
+    assert sections(page)[:4] == ["overview", "gallery", "cost", "heat_map"]
+    assert "silent" not in sections(page)
+    assert page.section("cost").said() == "What it cost 1 by <mine>"
+    assert "What it cost" in page.root.all("nav")[0].said()
+
+
+def test_a_section_that_forgets_to_mark_its_text_is_escaped(
+    install: Callable[..., None], made: Callable[[], Page]
+) -> None:
+    install("careless")
+    page = made()
+    assert sections(page)[0] == "careless"
+    assert page.section("careless").all("b") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("clumsy", "RuntimeError: <i>oh</i>"),
+        ("not_there", "could not be imported"),
+        ("thief", "there is a section 'overview' already"),
+    ],
+)
+def test_a_section_that_fails_says_so_and_spoils_nothing(
+    name: str, told: str, install: Callable[..., None], made: Callable[[], Page]
+) -> None:
+    install(name)
+    page = made()
+    assert sections(page) == [*SHOWN, f"failed-{name}"]
+    failed = page.section(f"failed-{name}").said()
+    assert "from costs, could not be made" in failed
+    assert told in failed
+
+
+def test_every_built_in_section_is_what_it_is_called(
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
+) -> None:
+    context = Context(Run.open(make_run(make_record())))
+    for name in BUILT_IN:
+        section = report_sections.get(name)
+        assert section.name == name
+        assert isinstance(section.render(context), Markup) == (name in SHOWN)
+
+
+@pytest.fixture
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
+    return make_run(
+        make_record("a", {"gain": 0.5, "loss": "refused"}), make_record("b", {"gain": 0.7, "loss": "refused"})
+    )
+
+
+def test_a_row_for_every_mean(run: Path) -> None:
+    told = [dict(zip(MEAN_COLUMNS, mean_row(cell), strict=True)) for cell in Context(Run.open(run)).cells]
+
+    gain = next(row for row in told if (row["score"], row["edit_type"]) == ("gain", "all"))
+    loss = next(row for row in told if (row["score"], row["edit_type"]) == ("loss", "all"))
+    assert (gain["mean"], gain["n"], gain["unscored"]) == (0.6, 2, 0)
+    assert (loss["mean"], loss["n"], loss["unscored"]) == (None, 0, 2)
+
+
+def test_without_the_library_the_line_to_paste_is_told(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(BadInputError, match=r"pip install 'editgauge\[wandb\]'"):
+        report(run, out=tmp_path / "report", quiet=True, wandb="project")
+    assert (tmp_path / "report" / "index.html").is_file()
+
+
+def test_offline_logging(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library: Any = pytest.importorskip("wandb", reason="NOT TESTED: needs pip install 'editgauge[wandb]'")
+    library.teardown()  # what an earlier test set up does not read the environment again
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    report(run, out=tmp_path / "report", quiet=True, wandb="project")
+    assert list((tmp_path / "wandb").glob("offline-run-*/*.wandb"))

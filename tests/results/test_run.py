@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.errors import BadRunError
+from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, to_json
-from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, ScoreRecord, writer
+from editgauge.results import ImageStamp, JournalEntry, OutcomeKey, Run, RunWriter, ScoreKey, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -87,7 +87,7 @@ def test_a_run_without_scores_can_be_read(open_writer: Open, tmp_path: Path) -> 
     opened = Run.open(tmp_path)
 
     assert opened.scores.num_rows == 0
-    assert opened.evidence(Key("a", "mine", 0, "toy")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "toy")) == {}
 
 
 def test_a_run_that_is_being_written_can_be_read_at_any_time(
@@ -101,7 +101,7 @@ def test_a_run_that_is_being_written_can_be_read_at_any_time(
         run.append(make_record("b", evidence=({"note": "seen"},)))
 
         assert sorted(set(opened.scores["edit"].to_pylist())) == ["a", "b"]
-        assert opened.evidence(Key("a", "mine", 0, "toy"))["gain"] == [Note("seen")]
+        assert opened.evidence(ScoreKey("a", "mine", 0, "toy"))["gain"] == [Note("seen")]
 
 
 def test_scores_sealed_while_they_are_being_read_are_not_lost(
@@ -134,10 +134,10 @@ def test_evidence_is_found_by_record_and_score(open_writer: Open, make_record: M
         run.finish()
     opened = Run.open(tmp_path)
 
-    assert opened.evidence(Key("a", "mine", 0, "toy")) == {"gain": [box, note]}
-    assert opened.evidence(Key("a", "mine", 1, "toy")) == {"gain": [Note("another seed")]}
-    assert opened.evidence(Key("b", "mine", 0, "toy")) == {}
-    assert opened.evidence(Key("a", "mine", 0, "other")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "toy")) == {"gain": [box, note]}
+    assert opened.evidence(ScoreKey("a", "mine", 1, "toy")) == {"gain": [Note("another seed")]}
+    assert opened.evidence(ScoreKey("b", "mine", 0, "toy")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "other")) == {}
 
 
 def test_what_a_score_means_is_looked_up(open_writer: Open, tmp_path: Path) -> None:
@@ -182,7 +182,11 @@ def test_a_damaged_segment_is_named(kind: str, open_writer: Open, make_record: M
     path.write_bytes(path.read_bytes()[:-30])
 
     with pytest.raises(BadRunError, match=rf"{kind}/000001\.parquet' was changed since .*editgauge verify"):
-        _ = Run.open(tmp_path).scores if kind == "scores" else Run.open(tmp_path).evidence(Key("a", "mine", 0, "toy"))
+        _ = (
+            Run.open(tmp_path).scores
+            if kind == "scores"
+            else Run.open(tmp_path).evidence(ScoreKey("a", "mine", 0, "toy"))
+        )
 
 
 def test_an_altered_journal_is_named(open_writer: Open, make_record: Make, tmp_path: Path) -> None:
@@ -193,6 +197,79 @@ def test_an_altered_journal_is_named(open_writer: Open, make_record: Make, tmp_p
 
     with pytest.raises(BadRunError, match=r"000001\.jsonl', line 1: "):
         _ = Run.open(tmp_path).scores
+
+
+# --- views -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_opened_by_folder_or_as_it_is(make_run: Callable[..., Path], make_record: Make) -> None:
+    folder = make_run(make_record("a"))
+    run = Run(folder)
+
+    assert Run.open(run) is run
+    assert Run.open([run]) is run
+    assert Run.open(str(folder)).table.equals(run.table)
+
+
+def test_the_score_table_has_values_reasons_and_groups_by_outcome(
+    make_run: Callable[..., Path], make_record: Make
+) -> None:
+    run = Run(
+        make_run(make_record("a", seed=3), make_record("a"), make_record("b", {"gain": "no_rule"}, source="dog.png"))
+    )
+    table = run.score_table
+
+    assert table.values("toy", "gain") == {OutcomeKey("a", "mine", 0): 0.5, OutcomeKey("a", "mine", 3): 0.5}
+    assert table.reasons("toy", "gain") == {OutcomeKey("b", "mine", 0): "no_rule"}
+    assert table.seeds == {("a", "mine"): [0, 3], ("b", "mine"): [0]}
+    assert table.sources == {"a": "cat.png", "b": "dog.png"}
+    assert table.values("toy", "unheard-of") == {}
+    assert table.select(table.rows("toy", "gain")).value.size == 3
+
+
+def test_every_outcome_has_a_verdict(make_run: Callable[..., Path], make_record: Make) -> None:
+    specs = tuple(ScoreSpec(name, True, (0, 1)) for name in ("edit", "kept"))
+    run = Run(
+        make_run(
+            make_record("a", {"edit": 1.0, "kept": 0.9}, protocol="editgauge", evidence=({"note": "Cat found."},)),
+            make_record("b", {"edit": 0.1, "kept": 0.9}, protocol="editgauge", place=1),
+            protocols={"editgauge": ProtocolEntry("", "", "1", (), specs)},
+        )
+    )
+    outcomes = run.outcomes().to_pylist()
+
+    assert [(row["edit"], row["done"], row["kept"]) for row in outcomes] == [("a", "yes", "well"), ("b", "no", "well")]
+    assert outcomes[0]["because"].endswith("kept: 0.90; cat found")
+    assert outcomes[0]["sentence"].startswith("Done: yes")
+    assert run.outcomes(edits=["b"]).to_pylist() == outcomes[1:]
+    assert [records[0].value for _, records in run.iter_outcomes()] == [1.0, 0.1]
+
+
+def test_the_summary_has_the_means(make_run: Callable[..., Path], make_record: Make) -> None:
+    summary = Run(make_run(make_record("a", {"gain": 0.0}), make_record("b", {"gain": 1.0}))).summary()
+
+    means = {(row["score"], row["edit_type"]): row["mean"] for row in summary.to_dict()["means"]}
+    assert means["gain", "all"] == 0.5
+
+
+def test_several_runs_are_read_as_one(make_run: Callable[..., Path], make_record: Make) -> None:
+    old = make_run(make_record("a", {"gain": 0.0}), name="old")
+    new = make_run(make_record("a", {"gain": 1.0}), make_record("a", {"gain": 0.5}, method="theirs"), name="new")
+    run = Run.open([old, Run(new)])
+
+    assert list(run.manifest.methods) == ["mine (old)", "mine (new)", "theirs"]
+    assert run.table["method"].to_pylist() == list(run.manifest.methods)
+    assert run.table["value"].to_pylist() == [0.0, 1.0, 0.5]
+    assert run.planned == 3
+
+
+def test_runs_that_cannot_be_compared_are_not_joined(make_run: Callable[..., Path], make_record: Make) -> None:
+    folders = [make_run(make_record("a"), name=name, benchmark=name) for name in ("old", "new")]
+
+    with pytest.raises(BadInputError, match=r"the benchmark changed from 'old' to 'new'"):
+        Run.open(folders)
+    with pytest.raises(BadInputError, match="at least one run"):
+        Run.open([])
 
 
 # --- manifests ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from editgauge.errors import BadRunError, EditGaugeError
-from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, writer
+from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter, ScoreKey, writer
 from editgauge.results.manifest import FILE, Manifest
 
 Make = Callable[..., JournalEntry]
@@ -150,7 +150,7 @@ def test_done_and_stale_follow_the_files_a_record_was_made_from(
         for images in ((NEW, OLD, OLD), (OLD, NEW, OLD), (OLD, OLD, NEW), (OLD, None, OLD), (OLD, OLD, None)):
             assert run.state(scored.key, images) == "stale"
         assert run.state(absent.key, (OLD, None, None)) == "done"
-        assert run.state(Key("c", "mine", 0, "toy"), (OLD, OLD, OLD)) == "new"
+        assert run.state(ScoreKey("c", "mine", 0, "toy"), (OLD, OLD, OLD)) == "new"
 
     scored = replace(make_record("a", source_image=OLD, edited_image=OLD), reference_image=OLD)
     absent = make_record("b", source_image=OLD, edited_image=None)

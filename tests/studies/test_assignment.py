@@ -34,7 +34,7 @@ def test_every_item_gets_exactly_as_many_raters_as_wanted(
         pass
     assert set(assigned(study).values()) == {3}
     status = study.status()
-    assert (status.complete, status.items, status.done, status.wanted, status.seconds_left) == (12, 12, 36, 36, 0)
+    assert (status.complete, status.items, status.done, status.requested, status.seconds_left) == (12, 12, 36, 36, 0)
 
 
 def test_no_rater_gets_an_item_twice_and_too_few_raters_leave_items_open(
@@ -94,7 +94,7 @@ def test_handing_in_twice_changes_nothing(make_study: Make, enter: Enter) -> Non
 
 
 def test_a_changed_answer_is_a_new_version(make_study: Make, enter: Enter) -> None:
-    from editgauge.studies.answers.records import records
+    from editgauge.studies.records import records
 
     study = make_study()
     rater = enter(study)
@@ -158,7 +158,7 @@ def test_a_page_of_another_rater_is_not_shown(make_study: Make, enter: Enter) ->
 
 
 def test_sides_are_drawn_recorded_and_undone(make_study: Make, enter: Enter) -> None:
-    from editgauge.studies.answers.records import records
+    from editgauge.studies.records import records
 
     study = make_study(edits=12, design="2afc", raters=2)
     rater = enter(study)

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import select
 
 from editgauge.studies import RaterInfo, Study
-from editgauge.studies.answers.submission import latest
+from editgauge.studies._pages import latest
 from editgauge.studies.store import Assignment, StudyCell, StudyItem
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def test_fifty_raters_at_once_share_the_items_exactly(
     assert sum(pages) == 300
     assert set(answers_of_items(study)) == {3}
     with study.database.read() as session:
-        assert all(cell.taken == cell.wanted for cell in session.scalars(select(StudyCell)))
+        assert all(cell.taken == cell.requested for cell in session.scalars(select(StudyCell)))
 
 
 def test_fifty_processes_killed_in_the_middle_and_continued(
@@ -72,9 +72,9 @@ def test_fifty_processes_killed_in_the_middle_and_continued(
             assert "good" in latest(session, page)
 
 
-def _wait_for_answers(study: Study, wanted: int) -> None:
+def _wait_for_answers(study: Study, answers: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    while study.status().done < wanted:
+    while study.status().done < answers:
         assert time.monotonic() < deadline, "nobody answers"
         time.sleep(0.01)
 

@@ -18,9 +18,8 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.results import Run
 from editgauge.studies import BadStudyError, RaterInfo, Study, create
-from editgauge.studies.creation._selection import _chances, disagreement
-from editgauge.studies.creation.candidates import offer
-from editgauge.studies.creation.create import ImageStore
+from editgauge.studies._candidates import _chances, disagreement, list_candidates
+from editgauge.studies._create import ImageStore
 from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]
@@ -78,7 +77,7 @@ def test_disagreement_takes_items_on_which_scores_are_furthest_apart(
     make_study: Make, small_run: Callable[..., Path]
 ) -> None:
     run = small_run(20)
-    candidates = offer(Run.open(run), "outcome", None).candidates
+    candidates = list_candidates(Run.open(run), "outcome", None).candidates
     spread = disagreement(candidates, Run.open(run))
     assert all(0 <= value <= 1 for value in spread.values())
     best = {candidates[place].key for place in sorted(spread, key=lambda place: -spread[place])[:5]}
@@ -193,7 +192,7 @@ def test_nothing_of_a_file_but_its_pixels_reaches_a_rater(suffix: str, tmp_path:
     assert b"METHOD-0" in path.read_bytes()
     shelf = ImageStore(tmp_path / "study", {})
 
-    taken = shelf.folder / shelf.take(path)
+    taken = shelf.folder / shelf.add(path)
 
     assert taken.suffix == ".png"
     assert b"METHOD-0" not in taken.read_bytes()
@@ -205,4 +204,4 @@ def test_a_picture_that_changed_since_it_was_scored_is_not_shown(tmp_path: Path,
     scored = pixel_hash(photo[::-1])
 
     with pytest.raises(BadInputError, match=r"a\.png' has other pixels than were scored"):
-        ImageStore(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")
+        ImageStore(tmp_path / "study", {tmp_path / "a.png": scored}).add(tmp_path / "a.png")

@@ -17,7 +17,7 @@ from editgauge.analysis.agree import agree
 from editgauge.analysis.ratings import read_choices, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies import RaterInfo, Study, analyze, export, import_
-from editgauge.studies.answers.records import AnswerRecord, records
+from editgauge.studies.records import AnswerRecord, records
 
 Make = Callable[..., Study]
 ROUND_TRIP = """
@@ -177,7 +177,7 @@ def _whole_microseconds(page: AnswerRecord) -> AnswerRecord:
     """Moments are written to the microsecond."""
     from dataclasses import replace
 
-    from editgauge.studies.answers.records import format_time, parse_time
+    from editgauge.studies.records import format_time, parse_time
 
     def cut(moment: float | None) -> float | None:
         return parse_time(format_time(moment))

@@ -128,7 +128,7 @@ class StudyMachine(RuleBasedStateMachine):
         self._acknowledged_answers_are_there()
 
     def _acknowledged_answers_are_there(self) -> None:
-        from editgauge.studies.answers.submission import latest
+        from editgauge.studies._pages import latest
 
         with self.study.database.read() as session:
             for (_, page), value in self.acknowledged.items():

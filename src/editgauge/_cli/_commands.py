@@ -26,6 +26,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "parse": _PARSE_FLAGS,
     "understand": _PARSE_FLAGS,
     "agree": {"verbose": "Print every table, not one page."},
+    "gate": {"markdown": "Print Markdown instead of a table."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},
 }

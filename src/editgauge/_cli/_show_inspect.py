@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost, PeopleAgreement
-    from editgauge.audits.judges.check import Checked, Drift
-    from editgauge.audits.judges.guess_cost import GuessCost
-    from editgauge.audits.judges.side_by_side import SideBySide
+    from editgauge.audits.judges.check import Drift, JudgeCheck
+    from editgauge.audits.judges.guess_cost import FailureRuleComparison
+    from editgauge.audits.judges.side_by_side import JudgeComparison
     from editgauge.audits.judges.tables import InspectorTables
     from editgauge.disentanglement.disentangle import DisentanglementResult
-    from editgauge.engine.changes import WhatChanged
+    from editgauge.engine.changes import ImageChanges
     from editgauge.engine.result import ScoreResult
-    from editgauge.engine.see import Area, SeenFace, SeenPicture
+    from editgauge.engine.see import Area, ImageDetections, SeenFace
     from editgauge.types import ParsedInstruction, ParsedStep
 
 MAX_CARD_SCORES = 24
@@ -119,7 +119,7 @@ def _field_text(field: str, value: Any) -> str:
     return str(value)
 
 
-def show_see(sight: SeenPicture, options: Options) -> None:
+def show_see(sight: ImageDetections, options: Options) -> None:
     """Print detections, most confident first; then what was not detected, what is unknown, and the models."""
     if sight.seen:
         rows: list[list[TableCell]] = []
@@ -143,7 +143,7 @@ def show_see(sight: SeenPicture, options: Options) -> None:
     _show_drawn(options)
 
 
-def _describe_seen(sight: SeenPicture) -> list[str]:
+def _describe_seen(sight: ImageDetections) -> list[str]:
     lines = [f"image: {_format_classes(sight.classes, 3)}"] if sight.classes else []
     lines += [f"by the classifier: {phrase} {probability:.2f}" for phrase, probability in sight.named.items()]
     lines += [f"text: “{text.text}” {text.confidence:.2f} at {_format_box(text.box)}" for text in sight.text or ()]
@@ -180,7 +180,7 @@ def _format_expression(face: SeenFace) -> str:
     return "".join(f", {part}" for part in parts)
 
 
-def show_changes(result: WhatChanged, options: Options) -> None:
+def show_changes(result: ImageChanges, options: Options) -> None:
     """Print one sentence per change."""
     for sentence in result.sentences:
         typer.echo(sentence)
@@ -292,7 +292,7 @@ def disentanglement_json(result: DisentanglementResult, options: Options) -> str
 # --- judges -----------------------------------------------------------------------------------------------------------
 
 
-def show_guess_cost(costs: Sequence[GuessCost]) -> None:
+def show_guess_cost(costs: Sequence[FailureRuleComparison]) -> None:
     """Print how much was parsed per dimension, its mean, and the mean under the failure rule of each other tool."""
     for model in dict.fromkeys(cost.model for cost in costs):
         of_model = [cost for cost in costs if cost.model == model]
@@ -314,7 +314,7 @@ def _spread_text(value: float | None, spread: float | None = None) -> str:
     return f"{value:.3f} ± {spread:.3f}" if spread else f"{value:.3f}"
 
 
-def show_check(result: Checked) -> None:
+def show_check(result: JudgeCheck) -> None:
     """Print which judge was checked, and how far its answers are from earlier ones."""
     check = result.check
     answers = [value for values in check.answers.values() for value in values]
@@ -366,7 +366,7 @@ def show_inspector_tables(result: InspectorTables) -> None:
         print_text(f"-: {', '.join(names)}: {reason or 'no value'}.", "dim")
 
 
-def show_judges(result: SideBySide) -> None:
+def show_judges(result: JudgeComparison) -> None:
     """Print a row per score and judge, then how consistent each judge is, then where they differ most."""
     if result.scores:
         rows: list[list[TableCell]] = []

@@ -20,23 +20,22 @@ if TYPE_CHECKING:
     from editgauge._stats.raters import Panel
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.accept import Acceptance
-    from editgauge.analysis.estimate import HumanMean
+    from editgauge.analysis.estimate import HumanMeanEstimate
     from editgauge.analysis.feedback import Feedback
-    from editgauge.analysis.power import Plan
+    from editgauge.analysis.power import PowerPlan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.builders.calibration import BuiltCalibration, Calibrated
-    from editgauge.studies.analysis.status import Status
-    from editgauge.studies.answers.importing import Imported
     from editgauge.studies.raters import Invitation
-    from editgauge.studies.study import Study
-    from editgauge.studies.verbs import Analysis
+    from editgauge.studies.records import ImportSummary
+    from editgauge.studies.study import Study, StudyStatus
+    from editgauge.studies.verbs import StudyAnalysis
 
 CURVE_POINTS = (0.25, 0.5, 0.75)
 """Scores whose calibrated value is printed."""
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
-def show_estimates(estimates: Sequence[HumanMean]) -> None:
+def show_estimates(estimates: Sequence[HumanMeanEstimate]) -> None:
     """Print the mean rating by ratings alone and with the scores, side by side."""
     rows: list[list[TableCell]] = []
     for estimate in estimates:
@@ -88,7 +87,7 @@ def show_acceptance(result: Acceptance) -> None:
     print_table(ResultTable(make_columns(["method"], ["scored", "pass", "share"]), rows, legend=legend))
 
 
-def show_power(plans: Sequence[Plan]) -> int | None:
+def show_power(plans: Sequence[PowerPlan]) -> int | None:
     """Print the sample size of each question; exit with 1 if none can be computed."""
     headers = ["edits per source", "sources", "edits", "cautious: sources", "edits"]
     for plan in plans:
@@ -110,7 +109,7 @@ def show_power(plans: Sequence[Plan]) -> int | None:
     return None
 
 
-def _power_question(plan: Plan) -> str:
+def _power_question(plan: PowerPlan) -> str:
     name = f"{plan.protocol}/{plan.spec.name}"
     if len(plan.methods) == 2:
         several = f", one of {plan.comparisons} comparisons" if plan.comparisons > 1 else ""
@@ -190,7 +189,7 @@ def show_exported(lines: int, options: Options) -> None:
     typer.echo(f"{options['out']}: {format_count(lines, 'line')}.")
 
 
-def show_imported(result: Imported) -> None:
+def show_imported(result: ImportSummary) -> None:
     """Print how the imported answers count."""
     typer.echo(
         f"{result.done} count, {result.surplus} are surplus, {result.void} void; "
@@ -216,9 +215,9 @@ def show_forgotten(result: None, options: Options) -> None:
     typer.echo(f"{options['rater']} is forgotten{answers}")
 
 
-def show_status(status: Status) -> None:
+def show_status(status: StudyStatus) -> None:
     """Print the progress of a study, and every rater."""
-    share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
+    share = f"{status.done} of {status.requested} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
     print_text(f"{share}; {more}; {_remaining_time(status.seconds_left)}.")
     if not status.raters:
@@ -251,7 +250,7 @@ def _remaining_time(seconds: float | None) -> str:
     return f"about {format_count(max(1, round(seconds / size)), unit)} left at the pace of the last day"
 
 
-def show_analysis(result: Analysis) -> None:
+def show_analysis(result: StudyAnalysis) -> None:
     """Print the status of a study, its answers, and how well scores agree with them."""
     from editgauge._cli._show_agreement import show_agreement
 
@@ -297,9 +296,23 @@ def _show_question(question: QuestionFindings) -> None:
     title = f"{question.question.label} ({question.question.name}): share of answers, mean and 95% interval"
     print_table(ResultTable(make_columns(["method", "edit type"], headers), rows, title))
     print_text(_describe_panel(question.panel, question.alpha, question.scale))
+    _show_majorities(question)
     for bias in question.bias:
         if bias.deviation and _excludes_zero(bias.deviation):
             print_text(f"{bias.rater} differs from the others by {_format_mean(bias.deviation, '.2f')} on average.")
+
+
+def _show_majorities(question: QuestionFindings) -> None:
+    """Print the share of outcomes with each level as the majority's answer, as in EditInspector's table 1."""
+    rows: list[list[TableCell]] = []
+    for (method, edit_type), cell in question.cells.items():
+        if method is not None and edit_type == ALL and cell.outcomes:
+            counts = (*cell.majority, cell.outcomes - sum(cell.majority))
+            rows.append([method, *(f"{count / cell.outcomes:.1%}" for count in counts), cell.outcomes])
+    if rows:
+        headers = [*(level.label for level in question.question.levels), "no majority", "outcomes"]
+        title = f"{question.question.label} ({question.question.name}): share of outcomes by the majority of raters"
+        print_table(ResultTable(make_columns(["method"], headers), rows, title))
 
 
 def _excludes_zero(mean: Mean) -> bool:

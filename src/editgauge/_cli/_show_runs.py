@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from editgauge._stats.intervals import Bounds
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.compare import Comparison, Standing
-    from editgauge.analysis.diff import Attribution, Cause, Difference, Shift
-    from editgauge.analysis.gate import Gate
+    from editgauge.analysis.diff import Attribution, Cause, RunDifference, Shift
+    from editgauge.analysis.gate import GateCheck, GateResult
     from editgauge.analysis.summary import Cell
-    from editgauge.engine.edit import MadeOutcomes
+    from editgauge.engine.edit import EditResult
     from editgauge.engine.plan import Forecast
-    from editgauge.engine.prefer import Preferred
+    from editgauge.engine.prefer import PreferenceResult
     from editgauge.engine.verify import Verification
     from editgauge.results import Run
     from editgauge.types import ScoreSpec
@@ -94,7 +94,7 @@ def preview_run(options: Options, flags: Options) -> bool:
     return True
 
 
-def show_edit(made: MadeOutcomes, options: Options) -> int | None:
+def show_edit(made: EditResult, options: Options) -> int | None:
     """Suggest the run that scores the outcomes; exit with 1 if there are none."""
     if not any(part.made or part.kept for part in (made, *made.variants.values())):
         return 1
@@ -141,10 +141,46 @@ def show_export(names: bytes, options: Options) -> None:
         typer.echo(f"{len(names.splitlines())} files in {options['out']}: methods, tables and figures.")
 
 
-def show_gate(gate: Gate) -> int | None:
-    """Print the result of the gate; return its exit code."""
-    typer.echo(gate.markdown)
+def show_gate(gate: GateResult, options: Options) -> int | None:
+    """Print the result of the gate, as Markdown with `--markdown`; return its exit code."""
+    if options["markdown"]:
+        typer.echo(gate.markdown)
+    else:
+        _show_gate_table(gate)
     return gate.exit_code or None
+
+
+def _show_gate_table(gate: GateResult) -> None:
+    from editgauge.analysis.gate import RESULT_MEANINGS
+
+    results = Counter(check.judged for check in gate.checks)
+    present = [result for result in RESULT_MEANINGS if results[result]]
+    counts = ", ".join(f"{results[result]} {result}" for result in present)
+    print_text(f"Gate {'passed' if gate.passed else 'failed'}: {counts}.", "bold")
+    is_missing = any(check.missing_share for check in gate.checks)
+    columns = [
+        *make_columns(["score", "method"], ["baseline", "new", "change"], wrap=False),
+        *make_columns(["result", *(["no longer scored"] if is_missing else [])], wrap=False),
+    ]
+    rows = [[*_gate_cells(check), *([_gate_missing(check)] if is_missing else [])] for check in gate.checks]
+    print_table(ResultTable(columns, rows, f"{gate.run} against {gate.against}, margin {gate.max_drop:g}"))
+    print_text("; ".join(f"{result}: {RESULT_MEANINGS[result]}" for result in present) + ".", "dim")
+    print_text("Paired by edit; 95% intervals clustered by source image.", "dim")
+
+
+def _gate_cells(check: GateCheck) -> list[TableCell]:
+    pair = check.difference
+    means = (None, None) if pair is None else (pair.second_mean, pair.first_mean)
+    change: TableCell = EmptyCell(text="no common edit")
+    if pair is not None and pair.value is not None:
+        change = ValueCell(pair.value, pair.low, pair.high, format="+.3f")
+    name = f"{check.protocol}/{directed(check.spec.name, check.spec.higher_is_better)}"
+    result = Label(check.judged, style="strong" if check.judged in {"worse", "incomplete"} else "plain")
+    return [name, check.method, *(EmptyCell() if mean is None else mean for mean in means), change, result]
+
+
+def _gate_missing(check: GateCheck) -> str:
+    return f"{check.lost} ({check.missing_share:.0%} missing)" if check.missing_share else ""
 
 
 def show_verify(result: Verification, options: Options) -> None:
@@ -356,7 +392,7 @@ def _comparison_row(comparison: Comparison, *, several: bool) -> list[TableCell]
     ]
 
 
-def show_elo(preferred: Preferred) -> None:
+def show_elo(preferred: PreferenceResult) -> None:
     """Print the Elo rating of every method by a judge's choices."""
     if not preferred.elo:
         print_text("No pair has an answer, so there is no Elo.")
@@ -503,7 +539,7 @@ def _average_cell(estimate: Estimate, spec: ScoreSpec, *, marked: bool) -> Table
 # --- two runs ---------------------------------------------------------------------------------------------------------
 
 
-def show_diff(result: Difference, options: Options) -> None:
+def show_diff(result: RunDifference, options: Options) -> None:
     """Print settings, images and scores that differ between two runs, and what caused each change."""
     if result.settings:
         rows = [row for setting, pair in result.settings.items() for row in _setting_rows(setting, *pair)]
@@ -569,7 +605,7 @@ def _setting_text(value: Any) -> str:
     return "-" if value is None else shortened(str(value), 100)
 
 
-def diff_json(result: Difference) -> str:
+def diff_json(result: RunDifference) -> str:
     """Serialize everything that differs."""
     shifts = []
     for shift in result.shifts:

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from editgauge.analysis.gate import Gate
+    from editgauge.analysis.gate import GateResult
 
 OPTION = "--edit-baseline"
 
@@ -32,7 +32,7 @@ def edit_baseline(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def assert_edit_not_worse(edit_baseline: Path) -> Callable[..., Gate]:
+def assert_edit_not_worse(edit_baseline: Path) -> Callable[..., GateResult]:
     """Return a function that takes a run, `max_drop` and optionally `score` and `method`, and fails if it is worse."""
     from editgauge.analysis import gate
 

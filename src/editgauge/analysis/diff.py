@@ -55,7 +55,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RunDifference:
     """Everything that differs between two runs."""
 
     settings: dict[str, tuple[Any, Any]]
@@ -70,13 +70,13 @@ class Difference:
         return all(shift.same for shift in self.shifts)
 
 
-def difference(first: str | Path, second: str | Path) -> Difference:
+def difference(first: str | Path, second: str | Path) -> RunDifference:
     """Compare two runs, with the cause of the change of each mean."""
-    first_run, second_run = Run.open(Path(first)), Run.open(Path(second))
+    first_run, second_run = Run.open(first), Run.open(second)
     first_rows, second_rows, causes = _rows(first_run), _rows(second_run), _Causes(first_run, second_run)
     scores = dict.fromkeys([*first_rows, *second_rows])
     shifts = tuple(_shift(score, first_rows.get(score, {}), second_rows.get(score, {}), causes) for score in scores)
-    return Difference(_settings(first_run, second_run), causes.images_changed, shifts)
+    return RunDifference(_settings(first_run, second_run), causes.images_changed, shifts)
 
 
 def _settings(first: Run, second: Run) -> dict[str, tuple[Any, Any]]:

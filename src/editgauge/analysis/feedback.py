@@ -12,7 +12,7 @@ from editgauge._render.plots import feedback_svg
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._util.files import write_text
 from editgauge.benchmarks.datasets import Remark, remarks
-from editgauge.benchmarks.editinspector._labels import kinds, kinds_of
+from editgauge.benchmarks.editinspector import kinds, kinds_of
 from editgauge.errors import BadInputError
 
 

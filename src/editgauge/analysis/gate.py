@@ -13,19 +13,19 @@ from editgauge._stats.intervals import INAPPLICABLE_REASONS
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
 from editgauge._util.text import format_count
-from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, select_scores
+from editgauge.analysis.outcomes import select_scores, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run
+from editgauge.results import Run, RunSource, ScoreTable
 from editgauge.types import ScoreSpec
 
-GateResult = Literal["worse", "incomplete", "not worse", "undecided"]
+GateStatus = Literal["worse", "incomplete", "not worse", "undecided"]
 NEW_RUN, BASELINE = "a new run", "the baseline"
 MAX_MISSING_SHARE = 0.05
 MISSING_OUTCOME = "missing_outcome"
 EXIT_WORSE, EXIT_INCOMPLETE = 1, 3
-RESULT_MEANINGS: Mapping[GateResult, str] = {
+RESULT_MEANINGS: Mapping[GateStatus, str] = {
     "worse": "the whole interval is below the margin",
     "incomplete": "too many edits have no score in the new run",
     "not worse": "the whole interval is within the margin or above, or all scores are identical",
@@ -42,7 +42,7 @@ class GateCheck:
     method: str
     difference: PairDifference | None
     """None when no edit has both scores."""
-    judged: GateResult
+    judged: GateStatus
     lost: int
     """Edits with a score in the baseline and none in the new run."""
     missing_share: float = 0.0
@@ -60,7 +60,7 @@ class GateCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateResult:
     """The result of a gate."""
 
     run: Path
@@ -118,15 +118,15 @@ class Gate:
 
 
 def gate(
-    run: str | Path,
+    run: RunSource,
     *,
-    against: str | Path,
+    against: RunSource,
     max_drop: float,
     score: Sequence[str] = (),
     method: str | None = None,
     summary: str | Path | None = None,
     allow_missing: float = MAX_MISSING_SHARE,
-) -> Gate:
+) -> GateResult:
     """Check that a run is not worse than a baseline by more than a margin, for use in continuous integration.
 
     The exit code is 1 if the paired test says that a score is worse by more than the margin, and 3 if too many edits
@@ -150,7 +150,7 @@ def gate(
         raise BadInputError(f"`max_drop` must be at least 0, in the unit of the score; got {max_drop}.")
     if not 0 <= allow_missing <= 1:
         raise BadInputError(f"`allow_missing` must be between 0 and 1; got {allow_missing}.")
-    new, old = Run.open(Path(run)), Run.open(Path(against))
+    new, old = Run.open(run), Run.open(against)
     _comparable(new, old)
     methods = [name for name in new.manifest.methods if name in old.manifest.methods]
     if method is not None and method not in methods:
@@ -166,27 +166,27 @@ def gate(
     scores = [(protocol, spec) for protocol, spec in requested if protocol in old.manifest.protocols]
     if not scores:
         raise BadInputError("The baseline has none of these scores: score it with the same `protocol`.")
-    values = scored_outcomes(new), scored_outcomes(old)
+    values = new.score_table, old.score_table
     checks = [
         _check(protocol, spec, name, values, max_drop=max_drop, allow_missing=allow_missing)
         for protocol, spec in scores
         for name in ([method] if method else methods)
     ]
-    gated = Gate(new.folder, old.folder, max_drop, tuple(checks))
+    gated = GateResult(new.folder, old.folder, max_drop, tuple(checks))
     if summary is not None:
         write_text(Path(summary), gated.markdown)
     return gated
 
 
 def assert_edit_not_worse(
-    run: str | Path,
-    against: str | Path,
+    run: RunSource,
+    against: RunSource,
     *,
     max_drop: float,
     score: Sequence[str] = (),
     method: str | None = None,
     allow_missing: float = MAX_MISSING_SHARE,
-) -> Gate:
+) -> GateResult:
     """Raise `AssertionError` with the summary when the gate fails; for tests."""
     __tracebackhide__ = True
     gated = gate(run, against=against, max_drop=max_drop, score=score, method=method, allow_missing=allow_missing)
@@ -211,7 +211,7 @@ def _check(
     protocol: str,
     spec: ScoreSpec,
     method: str,
-    outcomes: tuple[ScoredOutcomes, ScoredOutcomes],
+    outcomes: tuple[ScoreTable, ScoreTable],
     *,
     max_drop: float,
     allow_missing: float,
@@ -232,15 +232,13 @@ def _check(
     return GateCheck(protocol, spec, method, pair, result, len(lost), share)
 
 
-def _missing_outcomes(
-    outcomes: tuple[ScoredOutcomes, ScoredOutcomes], protocol: str, name: str, method: str
-) -> set[str]:
+def _missing_outcomes(outcomes: tuple[ScoreTable, ScoreTable], protocol: str, name: str, method: str) -> set[str]:
     """Return edits without an outcome in the new run, or with one that only the new run leaves unscored.
 
     Edits that neither run can score, such as those whose object is not detected, are not missing.
     """
     new, old = (
-        {key.edit: reason for key, reason in run.reasons.get((protocol, name), {}).items() if key.method == method}
+        {key.edit: reason for key, reason in run.reasons(protocol, name).items() if key.method == method}
         for run in outcomes
     )
     return {
@@ -250,19 +248,13 @@ def _missing_outcomes(
     }
 
 
-def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> GateResult:
+def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> GateStatus:
     if pair is None or pair.low is None or pair.high is None:
         return "undecided"
     low, high = (pair.low, pair.high) if spec.higher_is_better else (-pair.high, -pair.low)
     if high < -max_drop:
         return "worse"
     return "not worse" if low >= -max_drop else "undecided"
-
-
-def values_by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
-    """Return the value per edit of one score of one method, averaged over seeds."""
-    values = outcomes.values.get((protocol, name), {})
-    return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
 
 
 def _mean(check: GateCheck, which: Literal["first", "second"]) -> str:

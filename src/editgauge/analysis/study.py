@@ -10,7 +10,7 @@ EditVal (arXiv 2310.02426, figures 12 and 13) shows the levels of its human stud
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,6 +73,10 @@ class LevelCell:
     """How often each level was given."""
     mean: Mean | None
     """Mean over outcomes of the mean of their raters; None for unordered options."""
+    majority: tuple[int, ...] = ()
+    """Outcomes to which more than half of their raters gave the level; only those with two raters or more."""
+    outcomes: int = 0
+    """Outcomes with two raters or more."""
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -162,7 +166,18 @@ def _all_first(key: tuple[str | None, str]) -> tuple[bool, str, bool, str]:
 
 def _cell(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> LevelCell:
     counts = np.bincount([answer.level for answer in answers], minlength=len(question.levels))
-    return LevelCell(tuple(int(count) for count in counts), _mean(question, answers))
+    by_outcome: dict[str, list[int]] = defaultdict(list)
+    for answer in answers:
+        by_outcome[answer.outcome].append(answer.level)
+    rated_twice = [levels for levels in by_outcome.values() if len(levels) > 1]
+    modes = (Counter(levels).most_common(1)[0] + (len(levels),) for levels in rated_twice)
+    majority = Counter(level for level, count, raters in modes if 2 * count > raters)
+    return LevelCell(
+        tuple(int(count) for count in counts),
+        _mean(question, answers),
+        majority=tuple(majority[level] for level in range(len(question.levels))),
+        outcomes=len(rated_twice),
+    )
 
 
 def _mean(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None:

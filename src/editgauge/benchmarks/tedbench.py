@@ -87,5 +87,7 @@ def fingerprint(image: str, text: str) -> str:
 
 
 def _types() -> dict[str, str]:
-    table = read_yaml((resources.files("editgauge.benchmarks") / "tedbench.yaml").read_text("utf-8"), "tedbench.yaml")
+    table = read_yaml(
+        (resources.files("editgauge.benchmarks") / "data" / "tedbench.yaml").read_text("utf-8"), "tedbench.yaml"
+    )
     return {key: read_edit_type(word) for word, keys in table.value.items() for key in keys.split()}

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from editgauge.analysis.ratings import Rating
-from editgauge.benchmarks.editinspector._labels import majority
+from editgauge.benchmarks.editinspector import majority
 from editgauge.builders._judge_calls import Ask, OpenPrompt
 from editgauge.builders._training_changes import (
     ChangeScene,

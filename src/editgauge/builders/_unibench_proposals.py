@@ -15,7 +15,7 @@ from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_position
 from editgauge._vision.colors import rgb_of
 from editgauge._vision.geometry import direction_score, middle
-from editgauge.benchmarks.unibench._annotations import (
+from editgauge.benchmarks._unibench_annotations import (
     AnnotatedImage,
     Instance,
     TaskType,

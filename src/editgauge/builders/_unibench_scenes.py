@@ -18,7 +18,7 @@ from editgauge._util.masks import BoolMask
 from editgauge._util.text import with_article
 from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
-from editgauge.benchmarks.unibench._annotations import Instance, mask_of
+from editgauge.benchmarks._unibench_annotations import Instance, mask_of
 from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.builders._built import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of

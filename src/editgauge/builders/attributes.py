@@ -47,7 +47,7 @@ class Lacking:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AttributesResult:
     """What `attributes` left behind."""
 
     files: tuple[Path, ...]
@@ -84,7 +84,7 @@ def attributes(
     replay: bool = False,
     dry_run: bool = False,
     quiet: bool = False,
-) -> Written:
+) -> AttributesResult:
     """Write the attributes of a benchmark's edits, for the protocol augclip.
 
     Run the same command again to continue after a stop: what the file holds is kept.
@@ -137,7 +137,7 @@ def attributes(
         questions = len(PROMPTS) * len(list(work.left()))
         texts = edit_bytes(edits)
         asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
-        return Written((), 0, 0, (), asking)
+        return AttributesResult((), 0, 0, (), asking)
     with work.saved():
         run_async(_ask(work, jury, request))
     return work.written()
@@ -229,9 +229,9 @@ class AttributeFiles:
         self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
         self._advance()
 
-    def written(self) -> Written:
+    def written(self) -> AttributesResult:
         """Return what was written."""
-        done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
+        done = AttributesResult(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
         log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)

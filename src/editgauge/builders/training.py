@@ -59,7 +59,7 @@ from editgauge.judges._cost import CallBound
 from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.protocols import open_protocol
@@ -215,7 +215,7 @@ PAGE = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingSet:
     """What `build training` left behind."""
 
     folder: Path
@@ -252,7 +252,7 @@ class Training:
         return _count(f"{item.what}: {item.reason}" for item in self.left_out)
 
 
-def write_card(done: Training) -> None:
+def write_card(done: TrainingSet) -> None:
     """Write the card as JSON and as a page."""
     fields = {
         "benchmark": done.benchmark,
@@ -269,7 +269,7 @@ def write_card(done: Training) -> None:
     write_text(done.folder / PAGE, _page(done))
 
 
-def _page(done: Training) -> str:
+def _page(done: TrainingSet) -> str:
     tables = [_table(title, counts) for title, counts in done.counts().items()]
     examples = {f"{item.what}: {item.reason}": f"{item.edit}: {item.detail}" for item in reversed(done.left_out)}
     rows = [f"| {name} | {count} | {_table_cell(examples[name])} |" for name, count in done.faults().items()]
@@ -294,7 +294,7 @@ License of the pictures and labels: {done.license or "not stated by the benchmar
 """
 
 
-def _origin(done: Training) -> str:
+def _origin(done: TrainingSet) -> str:
     if any(lesson.labeled_by for lesson in done.lessons):
         return (
             "Answers follow from how the instance was made, were given by people, or, where `labeled_by` says so, by a "
@@ -320,7 +320,7 @@ def _word(lesson: Lesson) -> str:
     return "text" if isinstance(lesson.answer, str) else "yes" if lesson.answer else "no"
 
 
-def summary_lines(done: Training) -> Sequence[str]:
+def summary_lines(done: TrainingSet) -> Sequence[str]:
     """Summarize the result in a few lines."""
     answers = ", ".join(f"{name} {count}" for name, count in done.counts()["by question"].items())
     lines = [
@@ -373,7 +373,7 @@ def training(
     replay: bool = False,
     dry_run: bool = False,
     quiet: bool = False,
-) -> Training:
+) -> TrainingSet:
     """Build training data for judges: edits, negatives of them, and the reverse edits, as conversations.
 
     Every answer is known from how an instance was made, or from people; what is not known is left out and counted.
@@ -418,7 +418,7 @@ def training(
     if dry_run:
         texts = edit_bytes(job.edit for job in jobs)
         asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
-        return Training(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
+        return TrainingSet(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
     prompt = partial(open_prompt, folder=jury.prompts)
     with ModelService(selected_models.models) as service:
         if machine_artifacts:
@@ -428,7 +428,7 @@ def training(
     balanced_lessons, dropped = balanced(made, seed)
     shots = export(balanced_lessons, folder, prompt)
     write_sheet(balanced_lessons, shots, folder)
-    done = Training(
+    done = TrainingSet(
         folder,
         opened.name,
         opened.license,

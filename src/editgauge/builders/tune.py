@@ -29,7 +29,7 @@ NEEDED = ("torch", "transformers", "peft", "accelerate")
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TuningResult:
     """What `tune` left behind."""
 
     folder: Path
@@ -50,7 +50,7 @@ def tune(
     batch: Count = 8,
     seed: int = 0,
     quiet: bool = False,
-) -> Tuned:
+) -> TuningResult:
     """Fine-tune a vision-language model on training data; `transformers:OUT` is then a judge.
 
     Example:
@@ -85,7 +85,7 @@ def tune(
                       seed=seed, disable_tqdm=quiet)  # fmt: skip
     network.merge_and_unload().save_pretrained(folder)
     processor.save_pretrained(folder)
-    done = Tuned(folder, len(lessons), len(losses), tuple(losses))
+    done = TuningResult(folder, len(lessons), len(losses), tuple(losses))
     recipe = {"data": Path(data).name, "model": str(model), "epochs": epochs, "learning_rate": learning_rate}
     recipe |= {"lora": lora, "batch": batch, "seed": seed, "peft": peft.__version__, "torch": torch.__version__}
     write_json(folder / RECORD, {**recipe, **asdict(done), "folder": folder.name})

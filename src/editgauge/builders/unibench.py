@@ -19,7 +19,7 @@ from editgauge._util.files import write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.progress import log_info, progress
 from editgauge._util.text import format_count
-from editgauge.benchmarks.unibench._annotations import (
+from editgauge.benchmarks._unibench_annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,
@@ -27,7 +27,7 @@ from editgauge.benchmarks.unibench._annotations import (
     ChangeColor,
     Generate,
     MoveTask,
-    RelativePlace,
+    RelativePosition,
     Task,
     TaskType,
     described,
@@ -137,8 +137,8 @@ def _spelled(candidate: ReviewCandidate) -> str:
     return f"{candidate.anchor} {candidate.value}".casefold().replace("grey", "gray")
 
 
-def _place(candidate: ReviewCandidate) -> RelativePlace:
-    return RelativePlace(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))
+def _place(candidate: ReviewCandidate) -> RelativePosition:
+    return RelativePosition(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))
 
 
 T = TypeVar("T")

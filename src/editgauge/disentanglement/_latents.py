@@ -24,7 +24,7 @@ from editgauge._util.progress import log_info, progress
 from editgauge.disentanglement._vocabulary import Vocabulary
 from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, UnknownNameError, summarize_error
-from editgauge.methods.diffusion.weights import quiet as quiet_libraries
+from editgauge.methods.diffusion._pipeline import quiet as quiet_libraries
 from editgauge.models.hub._network import usual_device
 
 Vector = NDArray[np.float32]

@@ -22,14 +22,13 @@ from editgauge._util.files import DRAFT_PREFIX, write_json, write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.text import as_utf8
 from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
-from editgauge.methods.absence import absence_reason
-from editgauge.methods.card import MethodCard
+from editgauge.methods.card import MethodCard, absence_reason
 from editgauge.methods.outcomes import OUTCOMES_FILE
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.methods import Method
-    from editgauge.methods.prompt_choice import PromptOptions
+    from editgauge.methods.prompts import PromptOptions
     from editgauge.types import Edit
 
 

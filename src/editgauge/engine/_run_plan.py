@@ -15,19 +15,18 @@ from editgauge import __version__
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
-from editgauge.benchmarks.editinspector.outcome_captions import attach_captions, read_captions
+from editgauge.benchmarks.outcome_captions import attach_captions, read_captions
 from editgauge.engine._judges import JudgeConfig
 from editgauge.engine._options import default_protocols, open_protocols_with_models, pairs
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand_folders
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths
 from editgauge.protocols import Protocol
-from editgauge.results import Key, Run, RunWriter, tables
+from editgauge.results import Run, RunWriter, ScoreKey, tables
 from editgauge.results._records import fingerprint, short_hash
 from editgauge.results.edits import edits_sha256
 from editgauge.results.manifest import Manifest, ProtocolEntry, environment, is_run
@@ -438,12 +437,12 @@ def _iter_tasks(plan: RunPlan) -> Iterator[tuple[_TaskIndex, ScoringTask]]:
                 yield _TaskIndex(index, method, number), task
 
 
-def _is_planned(key: Key, plan: RunPlan) -> bool:
+def _is_planned(key: ScoreKey, plan: RunPlan) -> bool:
     """Return whether method and protocol are part of the plan; others in the run folder are left alone."""
     return key.method in plan.outcomes_of and any(key.protocol == protocol.name for protocol in plan.protocols)
 
 
-def keys_of(task: ScoringTask) -> list[Key]:
+def keys_of(task: ScoringTask) -> list[ScoreKey]:
     """Return the keys of a task's entries, one per protocol."""
     outcome = task.outcome
-    return [Key(outcome.edit_id, outcome.method, outcome.seed, name) for name in task.protocols]
+    return [ScoreKey(outcome.edit_id, outcome.method, outcome.seed, name) for name in task.protocols]

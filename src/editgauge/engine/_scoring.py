@@ -30,7 +30,7 @@ from editgauge._util.text import as_utf8
 from editgauge.engine._perception import admission_bytes
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.evidence import ImageNote, check_evidence
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.results import EncodedEntry, ImageStamp, JournalEntry, ScoreRecord
 from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from editgauge.engine._perception import MemoryGate
-    from editgauge.protocols import JudgingPerception, Part, Protocol
+    from editgauge.protocols import JudgingPerception, Protocol, SetPart
 
 RANGE_TOLERANCE = 1e-6
 """How far rounding may carry a score outside its range."""
@@ -62,7 +62,7 @@ class ScoredTask(NamedTuple):
 
     entries: list[EncodedEntry]
     """One per protocol, ready for the journal."""
-    parts: dict[str, Part | Unscored]
+    parts: dict[str, SetPart | Unscored]
     """What protocols that score sets keep of the outcome, by protocol; empty if it could not be decoded."""
 
 
@@ -126,7 +126,7 @@ async def score_protocol(protocol: Protocol, item: Item, perception: JudgingPerc
         return _unscored(protocol, item.outcome, crash(error))
 
 
-async def extract_part(protocol: Protocol, item: Item, perception: JudgingPerception) -> Part | Unscored:
+async def extract_part(protocol: Protocol, item: Item, perception: JudgingPerception) -> SetPart | Unscored:
     """Return what a protocol keeps of one outcome for its set scores, or why it keeps nothing.
 
     Raises:

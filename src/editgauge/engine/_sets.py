@@ -16,16 +16,16 @@ from editgauge.engine._run_plan import COMPLETE, RunPlan, all_tasks
 from editgauge.engine._scoring import ScoringTask, extract_part, load_item
 from editgauge.errors import BadImageError
 from editgauge.evidence import Note
-from editgauge.results import Key
+from editgauge.results import ScoreKey
 from editgauge.results.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Part, Protocol
+    from editgauge.protocols import Protocol, SetPart
 
-Cells = dict[tuple[str, str], "list[Part | Unscored]"]
+Cells = dict[tuple[str, str], "list[SetPart | Unscored]"]
 """Method and edit type to what is known about each outcome, or why it could not be taken in."""
-KnownParts = dict[Key, "Part | Unscored"]
+KnownParts = dict[ScoreKey, "SetPart | Unscored"]
 """What protocols kept of the outcomes that were scored just now."""
 
 
@@ -67,7 +67,7 @@ async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: K
     cells: Cells = defaultdict(list)
     with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
         for task in all_tasks(plan):
-            key = Key(task.edit.id, task.outcome.method, task.outcome.seed, protocol.name)
+            key = ScoreKey(task.edit.id, task.outcome.method, task.outcome.seed, protocol.name)
             part = parts[key] if key in parts else await _part(protocol, task, see)
             for edit_type in (ALL, task.edit.type):
                 cells[task.outcome.method, edit_type].append(part)
@@ -75,7 +75,7 @@ async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: K
     return cells
 
 
-async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Part | Unscored:
+async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> SetPart | Unscored:
     """Return what the protocol needs of one outcome for its set scores, or why it cannot be read."""
     if task.outcome.image is None:
         return Unscored("missing_outcome", task.outcome.absence or "")
@@ -86,7 +86,7 @@ async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Pa
     return await extract_part(protocol, item, see)
 
 
-def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:
+def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[SetPart | Unscored]) -> list[SetScore]:
     """Return the scores of one set with the number of scored and unscored outcomes."""
     usable = [part for part in parts if not isinstance(part, Unscored)]
     reasons: Counter[str] = Counter(part.reason for part in parts if isinstance(part, Unscored))

@@ -23,7 +23,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,120}")
 
 
 @dataclass(frozen=True, slots=True)
-class BestOf:
+class BestOutcomes:
     """Result of `best`."""
 
     folder: Path
@@ -53,7 +53,7 @@ def best(
     out: str | Path,
     method: Sequence[str] = (),
     quiet: bool = False,
-) -> BestOf:
+) -> BestOutcomes:
     """Choose the best of several outcomes per edit by a score, and write them as the outcomes of a new method.
 
     The outcomes are those of several seeds or methods in one run. Compare the choice by another score than the one that
@@ -114,7 +114,7 @@ def _write(
     unscored: Mapping[str, Counter[str]],
     *,
     quiet: bool,
-) -> BestOf:
+) -> BestOutcomes:
     protocol, spec = score
     images = ScoredImages.of(run)
     sign = 1.0 if spec.higher_is_better else -1.0
@@ -139,7 +139,7 @@ def _write(
         choices.append({"edit": edit, "method": first.method, "seed": first.seed, "value": first.value, "of": values})
     write_jsonl(folder / OUTCOMES_FILE, lines)
     counts = [len(scored) for scored in candidates.values()]
-    result = BestOf(
+    result = BestOutcomes(
         folder=folder,
         score=f"{protocol}/{spec.name}",
         chosen=dict(Counter(str(choice["method"]) for choice in choices).most_common()),
@@ -153,7 +153,7 @@ def _write(
     return result
 
 
-def _summary(result: BestOf) -> str:
+def _summary(result: BestOutcomes) -> str:
     candidates = f"{result.most}" if result.most == result.fewest else f"{result.fewest} to {result.most}"
     winners = ", ".join(f"{method} {count}" for method, count in result.chosen.items())
     parts = [f"{sum(result.chosen.values())} edits, the best of {candidates} outcomes by {result.score}: {winners}."]

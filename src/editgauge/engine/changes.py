@@ -26,7 +26,7 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.options import Pairs
 from editgauge.protocols._changes import Differences, Extent, differences
@@ -73,7 +73,7 @@ class DescribedRegion:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatChanged:
+class ImageChanges:
     """The differences between two images."""
 
     sentences: tuple[str, ...]
@@ -95,7 +95,7 @@ def changes(
     out: str | Path | None = None,
     models: str = "lite",
     model: Pairs = (),
-) -> WhatChanged:
+) -> ImageChanges:
     """Describe what changed between two images, one sentence per change, without a language model.
 
     Small shifts of the frame, re-encoding and slight changes of light are ignored.
@@ -124,7 +124,7 @@ def changes(
         differing = run_async(differences(source, edited, service, original=own_size))
     if out is not None:
         write_png(_draw_both(source, differing), Path(out))
-    return WhatChanged(
+    return ImageChanges(
         sentences=differing.sentences,
         extent=differing.extent,
         share=round(differing.pixels.share, 4),

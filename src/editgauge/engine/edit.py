@@ -22,7 +22,7 @@ from editgauge.engine._options import pairs
 from editgauge.engine._outcomes import JobPrompts, OutcomeLine, OutcomeList, card_of, claim, jobs_of, make_all, split
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.card import SETTINGS, MethodCard
-from editgauge.methods.prompt_choice import PromptOptions, read_wording
+from editgauge.methods.prompts import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
 from editgauge.options import Count, Natural, Pairs
 from editgauge.results.edits import to_lines
@@ -40,7 +40,7 @@ MAX_SEED = 10**18
 
 
 @dataclass(frozen=True, slots=True)
-class MadeOutcomes:
+class EditResult:
     """What `edit` left in the folder."""
 
     name: str
@@ -52,7 +52,7 @@ class MadeOutcomes:
     """Outcome (an edit's id, and the seed behind it unless it is 0) to why there is none."""
     card: MethodCard | None = None
     """Time, memory, failures and cost; of a sweep, each variant has its own."""
-    variants: dict[str, MadeOutcomes] = field(default_factory=dict)
+    variants: dict[str, EditResult] = field(default_factory=dict)
     """What a sweep left for each variant, by its name."""
 
 
@@ -84,7 +84,7 @@ def edit(
     template: str | None = None,
     prompts: str | Path | None = None,
     quiet: bool = False,
-) -> MadeOutcomes:
+) -> EditResult:
     """Create the outcomes of a method for a benchmark.
 
     Run the same command again to continue after a stop: existing outcomes are kept, further seeds and edits are added.
@@ -176,21 +176,21 @@ def _swept_values(sweep: Swept) -> dict[str, list[str]]:
     return {name: [value.strip() for value in values.split(",")] for name, values in read.items()}
 
 
-def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> MadeOutcomes:
+def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> EditResult:
     if (folder / SETTINGS).is_file():
         raise BadInputError(
             f"'{folder}' holds outcomes of one method; choose another folder for the variants of a sweep."
         )
-    made: dict[str, MadeOutcomes] = {}
+    made: dict[str, EditResult] = {}
     while variants:  # a variant may hold a model: it is let go before the next one loads its own
         name = next(iter(variants))
         made[name] = _make(variants.pop(name), name, folder / name, order)
     absences = {f"{name}: {key}": why for name, outcomes in made.items() for key, why in outcomes.absences.items()}
     counts = sum(outcomes.made for outcomes in made.values()), sum(outcomes.kept for outcomes in made.values())
-    return MadeOutcomes(base, folder, *counts, absences, None, made)
+    return EditResult(base, folder, *counts, absences, None, made)
 
 
-def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcomes:
+def _make(method: Method, name: str, folder: Path, order: _Order) -> EditResult:
     claimed = _settings(method, name, order)
     jobs = jobs_of(order.benchmark.edits[: order.limit], order.seeds)
     claim(folder, SETTINGS, claimed, "outcomes", "editgauge edit")
@@ -211,14 +211,12 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcome
         card = _finish(folder, claimed, listed, words, method.price)
     keys = {job.key for job in jobs}
     absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in keys}
-    made_outcomes = MadeOutcomes(
-        name, folder, sum(line.absence is None for line in made), len(finished), absences, card
-    )
+    made_outcomes = EditResult(name, folder, sum(line.absence is None for line in made), len(finished), absences, card)
     _log_outcomes(made_outcomes, quiet=order.quiet)
     return made_outcomes
 
 
-def _log_outcomes(outcomes: MadeOutcomes, *, quiet: bool) -> None:
+def _log_outcomes(outcomes: EditResult, *, quiet: bool) -> None:
     counts = f"{outcomes.made} outcomes made, {outcomes.kept} kept, {len(outcomes.absences)} absent"
     log_info(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
     for key, absence in list(outcomes.absences.items())[:1]:

@@ -18,7 +18,7 @@ from editgauge.engine._judges import FOLDER
 from editgauge.engine._run_plan import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
-from editgauge.results import Key, Run, RunWriter, tables
+from editgauge.results import Run, RunWriter, ScoreKey, tables
 from editgauge.results.edits import INPUTS_FILE
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, write_sets
@@ -131,7 +131,7 @@ def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
 
 def _digests(scores: pa.Table) -> Iterator[tuple[bytes, bytes]]:
     """For every record a mark of its key, and one of what it says."""
-    columns = (*Key._fields, "name", "value", "reason")
+    columns = (*ScoreKey._fields, "name", "value", "reason")
     for key, these in groupby(tables.iter_rows(scores, columns), key=lambda row: row[:4]):
         yield _mark(key), _mark([row[4:] for row in these])
 
@@ -143,12 +143,12 @@ def _mark(content: object) -> bytes:
 def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
     if not twice:
         return table
-    keys = tables.iter_rows(table, Key._fields)
+    keys = tables.iter_rows(table, ScoreKey._fields)
     return table.filter(pa.array([_mark(key) not in twice for key in keys], pa.bool_()))
 
 
 def _differing(scores: pa.Table, digests: dict[bytes, bytes], digest_of: dict[bytes, bytes], folder: Path) -> str:
-    keys = dict.fromkeys(tables.iter_rows(scores, Key._fields))
+    keys = dict.fromkeys(tables.iter_rows(scores, ScoreKey._fields))
     other = [key for key in keys if (mark := _mark(key)) in digest_of and digests[mark] != digest_of[mark]]
     named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MAX_NAMED])
     more = f" and {len(other) - MAX_NAMED} more" if len(other) > MAX_NAMED else ""

@@ -173,7 +173,7 @@ AspectPair = tuple[OutcomePair, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Preferred:
+class PreferenceResult:
     """Result of `prefer`."""
 
     file: Path
@@ -201,7 +201,7 @@ def prefer(
     replay: bool = False,
     prompts: str | Path | None = None,
     quiet: bool = False,
-) -> Preferred:
+) -> PreferenceResult:
     """Ask a judge which of two outcomes is better, in both orders.
 
     Prints the Elo of the methods. `editgauge agree --judge-choices` reads the result. Calls are recorded in the run
@@ -258,7 +258,7 @@ def prefer(
     log_info(f"{judge_name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
     is_published = base_name(opened.manifest.benchmark) == "gedit-v2" and set(aspect) == set(ASPECTS)
     answers = _answers(lines, opened)
-    return Preferred(
+    return PreferenceResult(
         file=Path(out),
         judge=judge_name,
         pairs=len(pairs),

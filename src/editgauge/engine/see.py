@@ -18,9 +18,8 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import ModelService, Perception
 from editgauge.models.profiles import choose_models
 from editgauge.options import Pairs
 
@@ -79,7 +78,7 @@ class SeenPose:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenPicture:
+class ImageDetections:
     """What was seen, what was not, and what could not be determined."""
 
     seen: tuple[SeenObject, ...]
@@ -124,7 +123,7 @@ def see(
     text: bool = False,
     faces: bool = False,
     pose: bool = False,
-) -> SeenPicture:
+) -> ImageDetections:
     """Show what the models detect in an image: boxes, outlines and confidence.
 
     A detector with a closed vocabulary says which words it does not know and which synonym it used.
@@ -200,7 +199,7 @@ async def _any_boxes(see: Perception, picture: Pixels) -> list[list[float]]:
     return boxes
 
 
-def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> SeenPicture:
+def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> ImageDetections:
     objects = {
         name: detections for name, detections in answers.objects.items() if not isinstance(detections, UnscorableError)
     }
@@ -210,7 +209,7 @@ def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[
     named = {name: share for name in unable if (share := _share(name, answers)) is not None}
     classes = iter(answers.boxes)
     seen_objects = [one for detections in objects.values() for one in _seen_objects(detections, classes)]
-    return SeenPicture(
+    return ImageDetections(
         seen=tuple(sorted(seen_objects, key=lambda one: -one.confidence)),
         not_seen=tuple(name for name, detections in objects.items() if not len(detections)),
         cannot_tell={name: detections.detail for name, detections in unable.items() if name not in named},

@@ -25,7 +25,7 @@ from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_fro
 from editgauge.models import _factory
 from editgauge.options import Natural
 from editgauge.protocols import Protocol, open_protocol
-from editgauge.results import ImageStamp, Key, Run, ScoreRecord, tables
+from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
 from editgauge.results._journal import SIDES, journals, read_journal
 from editgauge.results.edits import edits_sha256
 from editgauge.results.sets import FILE as SETS
@@ -221,7 +221,7 @@ def _missing_entries(run: Run) -> Iterator[str]:
 
 def _repeated_scores(run: Run) -> Iterator[str]:
     """Report scores that a run holds twice, as after joining journals by hand; means would count both."""
-    counts = Counter(tables.iter_rows(run.table, (*Key._fields, "name")))
+    counts = Counter(tables.iter_rows(run.table, (*ScoreKey._fields, "name")))
     repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         edit, method, seed, protocol, name = repeated[0]
@@ -240,7 +240,7 @@ def draw_sample(run: Run, count: int, seed: int) -> list[SampledOutcome]:
     """Draw outcomes whose two images could be read; the same seed draws the same ones."""
     columns = ("source_path", "source_pixels", "edited_path", "edited_pixels", "name", "value", "reason")
     outcomes: dict[tuple[str, str, int], SampledOutcome] = {}
-    rows = tables.iter_rows(run.table, (*Key._fields, *columns))
+    rows = tables.iter_rows(run.table, (*ScoreKey._fields, *columns))
     for edit, method, number, protocol, source, source_pixels, edited, edited_pixels, name, value, reason in rows:
         if source_pixels is None or edited_pixels is None:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -59,7 +60,9 @@ def _tables() -> dict[str, Any]:
 
 @cache
 def _tokenizer() -> Any:
-    import jieba  # type: ignore[import-untyped]
+    with warnings.catch_warnings():  # jieba's source has invalid escape sequences, reported where it is compiled
+        warnings.simplefilter("ignore")
+        import jieba  # type: ignore[import-untyped]
 
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()

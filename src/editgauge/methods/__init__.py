@@ -44,8 +44,8 @@ class Method(typing.Protocol):
 
     def prompt(self, edit: Edit) -> MethodPrompt:
         """Return the prompt for an edit; it is recorded with the outcome."""
+        from editgauge.methods._prompt_templates import DEFAULT_TOKEN
         from editgauge.methods.prompts import MethodPrompt, render
-        from editgauge.methods.prompts._templates import DEFAULT_TOKEN
 
         if self.form is None:
             return MethodPrompt(edit.instruction)
@@ -63,30 +63,32 @@ class Method(typing.Protocol):
 BUILT_IN = {
     "careless": "editgauge.methods.reference.editors:careless",
     "classical": "editgauge.methods.reference.editors:classical",
-    "controlnet-canny": "editgauge.methods.diffusion.captions:controlnet_canny",
+    "controlnet-canny": "editgauge.methods.diffusion.library:controlnet_canny",
     "ddim-p2p": "editgauge.methods.diffusion.null_text:ddim_p2p",
-    "dds": "editgauge.methods.diffusion.dds:dds",
-    "diffedit": "editgauge.methods.diffusion.contrasts:diffedit",
-    "dreambooth": "editgauge.methods.diffusion.personalization:dreambooth",
-    "flawed": "editgauge.methods.reference.flawed:flawed",
-    "flux-kontext": "editgauge.methods.diffusion.instructions:flux_kontext",
-    "flux2-klein": "editgauge.methods.diffusion.instructions:flux2_klein",
+    "dds": "editgauge.methods.diffusion.tuning:dds",
+    "diffedit": "editgauge.methods.diffusion.library:diffedit",
+    "dreambooth": "editgauge.methods.diffusion.tuning:dreambooth",
+    "flawed": "editgauge.methods.reference.editors:flawed",
+    "flux-kontext": "editgauge.methods.diffusion.library:flux_kontext",
+    "flux2-klein": "editgauge.methods.diffusion.library:flux2_klein",
     "identity": "editgauge.methods.reference.editors:identity",
     "imagic": "editgauge.methods.diffusion.tuning:imagic",
-    "instructpix2pix": "editgauge.methods.diffusion.instructions:instructpix2pix",
-    "lcm-img2img": "editgauge.methods.diffusion.captions:lcm_img2img",
-    "ledits++": "editgauge.methods.diffusion.contrasts:ledits_pp",
+    "instructpix2pix": "editgauge.methods.diffusion.library:instructpix2pix",
+    "lcm-img2img": "editgauge.methods.diffusion.library:lcm_img2img",
+    "ledits++": "editgauge.methods.diffusion.library:ledits_pp",
     "negligible": "editgauge.methods.reference.editors:negligible",
     "null-text": "editgauge.methods.diffusion.null_text:null_text",
-    "omnigen": "editgauge.methods.diffusion.instructions:omnigen",
+    "omnigen": "editgauge.methods.diffusion.library:omnigen",
+    "open-edit": "editgauge.methods.command:open_edit",
     "overdone": "editgauge.methods.reference.editors:overdone",
-    "painted": "editgauge.methods.reference.painted:painted",
-    "qwen-image-edit": "editgauge.methods.diffusion.instructions:qwen_image_edit",
-    "qwen-image-edit-plus": "editgauge.methods.diffusion.instructions:qwen_image_edit_plus",
-    "sdedit": "editgauge.methods.diffusion.captions:sdedit",
+    "painted": "editgauge.methods.reference.editors:painted",
+    "qwen-image-edit": "editgauge.methods.diffusion.library:qwen_image_edit",
+    "qwen-image-edit-plus": "editgauge.methods.diffusion.library:qwen_image_edit_plus",
+    "sdedit": "editgauge.methods.diffusion.library:sdedit",
     "sine": "editgauge.methods.diffusion.tuning:sine",
-    "text-to-image": "editgauge.methods.diffusion.captions:text_to_image",
-    "textual-inversion": "editgauge.methods.diffusion.personalization:textual_inversion",
+    "text-to-image": "editgauge.methods.diffusion.library:text_to_image",
+    "textual-inversion": "editgauge.methods.diffusion.tuning:textual_inversion",
+    "vqgan-clip": "editgauge.methods.command:vqgan_clip",
 }
 
 methods: Registry[Method] = Registry("method", BUILT_IN)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from editgauge._util.masks import BoolMask
 from editgauge.evidence import Arrow, Box, Evidence, Region, Side
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
+from editgauge.models.vocabulary.places import attributes_of, indoor_scenes, scene_names, scenes_of, unknown_scene
 
 Vector = NDArray[np.float32]
 Features = Mapping[str, NDArray[Any]]
@@ -193,6 +194,60 @@ class ClassScores:
         return [(class_names()[index], float(self.probabilities[index])) for index in order]
 
 
+MIN_SCENE_SHARE = 0.25
+MIN_ATTRIBUTE_MARGIN = -0.5
+"""Operating points of Places365 on 128 photographs labeled by us: 17 scene words reach theirs in 73% of the images that
+show them and 0.6% of the others, 7 words for grass, trees, water … in 75% and 1.1%."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneScores:
+    """The surroundings in an image: probabilities of scenes and margins of attributes.
+
+    Phrases are resolved by `vocabulary/places.yaml`; methods that take one raise `UnscorableError("unknown_word", …)`
+    if it covers nothing.
+    """
+
+    probabilities: NDArray[np.float32]
+    """One per scene of Places365; they add up to 1."""
+    margins: NDArray[np.float32]
+    """One per attribute: positive where it is clearly present. Margins of different attributes cannot be compared."""
+
+    def share(self, phrase: str) -> float:
+        """Sum the probabilities of all scenes of a phrase, such as `forest` or `city street`."""
+        scenes = scenes_of(phrase)
+        if not scenes:
+            raise unknown_scene(phrase)
+        return float(self.probabilities[sorted(scenes)].sum())
+
+    def margin(self, phrase: str) -> float:
+        """Return the largest margin of the attributes of a phrase, such as `grass` or `snow`."""
+        attributes = attributes_of(phrase)
+        if not attributes:
+            raise unknown_scene(phrase)
+        return float(self.margins[sorted(attributes)].max())
+
+    def shows(self, phrase: str) -> bool:
+        """Tell whether a scene or an attribute of the phrase reaches its operating point."""
+        scenes, attributes = scenes_of(phrase), attributes_of(phrase)
+        if not scenes and not attributes:
+            raise unknown_scene(phrase)
+        return bool(
+            (scenes and self.share(phrase) >= MIN_SCENE_SHARE)
+            or (attributes and self.margin(phrase) >= MIN_ATTRIBUTE_MARGIN)
+        )
+
+    @property
+    def outdoor(self) -> float:
+        """Probability that the scene is outdoors."""
+        return float(1 - self.probabilities[sorted(indoor_scenes())].sum())
+
+    def top(self, count: int = 5) -> list[tuple[str, float]]:
+        """Return the most likely scenes with their probabilities."""
+        order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
+        return [(scene_names()[index], float(self.probabilities[index])) for index in order]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TextLines:
     """Lines of text in an image, from top to bottom."""
@@ -330,6 +385,18 @@ class Poses:
         ]
         return (*boxes, *limbs)
 
+
+Bundle = Patches | ClassScores | SceneScores | TextLines | Faces | Poses
+"""Answers whose fields are arrays, strings and tuples of strings."""
+BUNDLES: dict[str, type[Bundle]] = {
+    "patches": Patches,
+    "class scores": ClassScores,
+    "scene scores": SceneScores,
+    "text lines": TextLines,
+    "faces": Faces,
+    "poses": Poses,
+}
+"""Bundles by their names in the cache on disk."""
 
 LIMBS = tuple(
     (JOINTS.index(start), JOINTS.index(end))

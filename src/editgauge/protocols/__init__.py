@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.judges._interfaces import Judging
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item, Scores, ScoreSpec
 
     class JudgingPerception(Perception, Judging, typing.Protocol):
         """Models and judges that a protocol may query while it scores."""
 
 
-Part = tuple["NDArray[Any]", ...]
+SetPart = tuple["NDArray[Any]", ...]
 
 
 class Protocol(typing.Protocol):
@@ -63,11 +63,11 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return what the scores of a set need from one outcome."""
         return ()
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return a score for every name in `sets`, from all outcomes of a method or of one edit type."""
         return {}
 
@@ -98,6 +98,7 @@ BUILT_IN = {
     "artifacts@released": "editgauge.protocols.artifacts:artifacts_as_released",
     "augclip": "editgauge.protocols.augclip:augclip",
     "augclip@appendix": "editgauge.protocols.augclip:augclip_as_in_the_appendix",
+    "augclip@literal": "editgauge.protocols.augclip:augclip_literal",
     "augclip@sum": "editgauge.protocols.augclip:augclip_by_sums",
     "baselines": "editgauge.protocols.baselines:baselines",
     "clip-family": "editgauge.protocols.clip_family:clip_family",
@@ -107,16 +108,18 @@ BUILT_IN = {
     "drift": "editgauge.protocols.drift:drift",
     "editgauge": "editgauge.protocols.editgauge:editgauge",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
+    "editinspector@released": "editgauge.protocols.editinspector:editinspector_as_released",
     "editval": "editgauge.protocols.editval:editval",
     "editval@appendix": "editgauge.protocols.editval:as_in_appendix",
     "editval@auto_eval": "editgauge.protocols.editval:as_auto_eval",
+    "editval@evaluate_edits": "editgauge.protocols.editval:as_evaluate_edits",
     "editval@released": "editgauge.protocols.editval:as_released",
     "local-clip": "editgauge.protocols.local_clip:local_clip",
     "people": "editgauge.protocols.people:people",
     "pixlens": "editgauge.protocols.pixlens:pixlens",
     "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",
-    "preservation-aligned": "editgauge.protocols.preservation_aligned:preservation_aligned",
+    "preservation-aligned": "editgauge.protocols.preservation:preservation_aligned",
     "reference": "editgauge.protocols.reference:reference",
     "structure": "editgauge.protocols.structure:structure",
     "structure@released": "editgauge.protocols.structure:structure_as_released",
@@ -131,11 +134,17 @@ protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)
 def open_protocol(name: str | Protocol) -> Protocol:
     """Return a protocol by name: `editval`, `editval[delta=200]`, `rubric:viescore` or `rubric:mine.yaml`.
 
-    A protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
+    Every protocol has the option `mask_watermark`, which paints over the corner mark of DALL·E in both images. A
+    protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
     """
     if not isinstance(name, str):
         return name
     base, options = parse_variant(name)
+    if "mask_watermark" in options:
+        from editgauge.protocols._watermark import WatermarkMasked
+
+        del options["mask_watermark"]
+        return WatermarkMasked(open_protocol(format_variant(base, options)))
     if base.startswith("rubric:"):
         from editgauge.protocols.rubric import open_rubric_protocol
 

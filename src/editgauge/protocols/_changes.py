@@ -47,7 +47,7 @@ from editgauge._vision.redrawn_changes import (
     without_repeats,
 )
 from editgauge.errors import UnscorableError
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import Perception
 from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols._second_look import (
@@ -297,7 +297,12 @@ async def differences(
 
 def _large_objects(changes: Sequence[Change]) -> BoolMask | None:
     """Return where large recognized objects changed: such a change is not one of the image as a whole."""
-    objects = [each for change in changes for each in (change.before, change.after) if each is not None and each.label]
+    objects = [
+        detected
+        for change in changes
+        for detected in (change.before, change.after)
+        if detected is not None and detected.label
+    ]
     masks = [detected.mask for detected in objects if MIN_LARGE_OBJECT <= detected.mask.mean() <= MAX_LARGE_OBJECT]
     return np.logical_or.reduce(masks) if masks else None
 

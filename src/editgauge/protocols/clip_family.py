@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.benchmarks.attributes import of_edit
-from editgauge.errors import BadInputError
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence, Heat, Note
+from editgauge.methods.prompts import render
 from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, directional_similarity
 from editgauge.protocols import Protocol, format_variant, named_after
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import Side, attribute_mean, edit_text
 from editgauge.protocols.augclip._hyperplane import relative_weights
-from editgauge.types import Item, Score, Scores, ScoreSpec
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols import JudgingPerception
 
+Side = Literal["source", "target"]
 OPTIONS = {
     "maps": "relevancy maps: which regions contribute to the similarity with a text",
     "weighted": "attributes weighed by eq. 6 (eq. 14) instead of evenly (eq. 13)",
@@ -38,6 +40,52 @@ DESCRIPTIONS = {
 }
 SIGNED_MAP_LABEL = "relevancy of the change of text, edited minus source: above 0 counts more than before, below 0 less"
 EQUAL_WEIGHTS_NOTE = "The weights of a whole set were not positive: all attributes weigh the same."
+
+
+@dataclass(frozen=True, slots=True)
+class EditText:
+    """A text about the source or the edited image, and its origin."""
+
+    side: Side
+    words: str
+    origin: str
+
+    @property
+    def source_note(self) -> str:
+        """Text and origin as a sentence.
+
+        >>> EditText("target", "a black cat", "by hand").source_note
+        'Target text: "a black cat" (by hand).'
+        """
+        return f'{self.side.capitalize()} text: "{self.words}" ({self.origin}).'
+
+
+def edit_text(edit: Edit, side: Side) -> EditText:
+    """Return the text of one image, from the caption or the edit's parts; raise `UnscorableError` without either."""
+    caption = edit.source_caption if side == "source" else edit.target_caption
+    if caption and caption.strip():
+        return EditText(side, caption.strip(), "the edit's own caption")
+    try:
+        prompt = render(edit, "captions" if side == "source" else "caption")
+    except BadInputError as error:
+        reason = " ".join(str(error).split())
+        raise UnscorableError(
+            "not_applicable", f"the edit has no {side}_caption, and none can be made: {reason}"
+        ) from error
+    words = (prompt.source or "") if side == "source" else prompt.text
+    return EditText(side, words, f"from the edit's parts, by the template {prompt.templates[-1]}")
+
+
+def attribute_mean(attributes: Vectors, weights: Floats | None = None) -> Floats:
+    """Return the mean of attribute vectors, weighted if there are weights (AugCLIP, eq. 13 and 14).
+
+    >>> attribute_mean(np.eye(2), np.array([1.0, 3.0])).tolist()
+    [0.5, 1.5]
+    """
+    if len(attributes) == 0:
+        raise ValueError("no attributes: there is no mean")
+    exact = np.asarray(attributes, dtype=np.float64)
+    return np.asarray((exact if weights is None else exact * weights[:, np.newaxis]).mean(axis=0))
 
 
 class ClipFamily(Protocol):

@@ -14,13 +14,13 @@ from editgauge.metrics.embeddings import cosine_similarity
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import edit_text
+from editgauge.protocols.clip_family import edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 CAPTION = "caption"
 """Key in an edit's extras with CompBench's text for the edited region."""

@@ -14,9 +14,10 @@ from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, m
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 METRICS = ("l1", "l2")
+COMPARISON_NOTE = "Compared with the benchmark's ground-truth image, not with the source."
 
 
 class Reference(Protocol):
@@ -48,7 +49,7 @@ class Reference(Protocol):
             return {spec.name: _missing_reference(item) for spec in self.scores}
         reference, outcome = as_unit(item.reference), as_unit(item.edited)
         scores: dict[str, Score | Unscored] = {
-            name: Score(metric(reference, outcome), (Note(SAID),) if name == "l1" else ())
+            name: Score(metric(reference, outcome), (Note(COMPARISON_NOTE),) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
         return scores | await self._models.compare(item.reference, item.edited, perception)
@@ -59,7 +60,5 @@ def _missing_reference(item: Item) -> Unscored:
         return Unscored("not_applicable", "the benchmark has no ground-truth image for this edit")
     return Unscored("unreadable_image", f"the ground-truth image '{item.edit.reference.name}' cannot be read")
 
-
-SAID = "Compared with the benchmark's ground-truth image, not with the source."
 
 reference = Reference()

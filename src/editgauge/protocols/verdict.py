@@ -110,7 +110,6 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     values = {name: record.value for name, record in by_name.items() if record.value is not None}
     done, because, sources = _answer_done(scores, by_name, values)
     level = _confidence_level(done, values) if PROTOCOL in sources else None
-    own = [PROTOCOL] if values else []
     return Verdict(
         done=done,
         done_because=because,
@@ -120,7 +119,7 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
         quality_because=_explain(by_name.get("quality")),
         confidence=level.level if level else "low",
         precision=(level.right, level.total) if level else None,
-        sources=tuple(dict.fromkeys([*sources, *own])),
+        sources=tuple(dict.fromkeys([*sources, *([PROTOCOL] if values else [])])),
         advice=_advice(scores) if done == "cannot tell" else "",
     )
 
@@ -238,6 +237,6 @@ def _advice(scores: Sequence[ScoreRecord]) -> str:
     reasons = dict.fromkeys(record.reason for record in _unanswered(scores) if record.reason)
     advice: list[str] = []
     for text in (ADVICE[reason] for reason in reasons if reason in ADVICE):
-        if not any("--models best" in text and "--models best" in known for known in advice):
+        if not any("--models best" in text and "--models best" in earlier for earlier in advice):
             advice.append(text)
     return "; ".join(advice) or "a --judge that looks at both images, or a study"

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from editgauge._render import text as words
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html, directed
-from editgauge.analysis.diff import Difference, difference
-from editgauge.analysis.gate import values_by_edit
-from editgauge.analysis.outcomes import scored_outcomes
+from editgauge.analysis.diff import RunDifference, difference
+from editgauge.analysis.outcomes import scored_outcomes, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
@@ -40,7 +39,7 @@ OutcomeId = tuple[str, str, int]
 """Edit, method, seed."""
 
 
-def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> Difference:
+def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> RunDifference:
     """Show what differs between two runs, and what caused the change of each mean.
 
     The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
@@ -87,7 +86,7 @@ class ChangedOutcome:
     same_pixels: bool
 
 
-def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
+def write_changes(first: Run, second: Run, changes: RunDifference, file: Path) -> Path:
     """Write the page.
 
     Raises:

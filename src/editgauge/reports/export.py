@@ -38,7 +38,7 @@ from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._rules import CONSISTENCY, FIDELITY, average, total
 from editgauge.reports import _paper as paper
 from editgauge.reports.sections.standard import set_tables
 from editgauge.results import Run, SetScore
@@ -46,7 +46,7 @@ from editgauge.results import Run, SetScore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.protocols.unibench._totals import Means
+    from editgauge.protocols.unibench._rules import Means
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail

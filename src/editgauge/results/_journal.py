@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from editgauge._util.files import open_regular
 from editgauge.errors import BadRunError
 from editgauge.evidence import to_json
-from editgauge.results._records import ImageStamp, Key, ScoreRecord, Stamps
+from editgauge.results._records import ImageStamp, ScoreKey, ScoreRecord, Stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,7 +95,7 @@ class LineFile:
 class EncodedEntry(NamedTuple):
     """A journal entry ready to be appended, with what the index of a run needs."""
 
-    key: Key
+    key: ScoreKey
     images: Stamps
     line: bytes
 
@@ -119,9 +119,9 @@ class JournalEntry:
     reference_image: ImageStamp | None = None
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ScoreKey:
         """Outcome and protocol."""
-        return Key(self.edit, self.method, self.seed, self.protocol)
+        return ScoreKey(self.edit, self.method, self.seed, self.protocol)
 
     @property
     def images(self) -> Stamps:
@@ -160,9 +160,9 @@ class JournalEntry:
         }
 
 
-def key_of(stored: Mapping[str, Any]) -> Key:
+def key_of(stored: Mapping[str, Any]) -> ScoreKey:
     """Return the key of an entry as stored."""
-    return Key(*(stored[name] for name in Key._fields))
+    return ScoreKey(*(stored[name] for name in ScoreKey._fields))
 
 
 def images_of(stored: Mapping[str, Any]) -> Stamps:
@@ -213,7 +213,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise BadRunError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     with file:
-        lines: dict[Key, int] = {}
+        lines: dict[ScoreKey, int] = {}
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return

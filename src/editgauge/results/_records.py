@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from editgauge.types import Reason, ScoreSpec
 
 
-class Key(NamedTuple):
+class OutcomeKey(NamedTuple):
+    """Identity of an outcome: edit, method and seed."""
+
+    edit: str
+    method: str
+    seed: int
+
+
+class ScoreKey(NamedTuple):
     """Identity of the scores of one protocol for one outcome; unique in a run."""
 
     edit: str
@@ -45,9 +53,9 @@ class ScoreRecord:
     """Everything that shaped the value, in one line."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ScoreKey:
         """Outcome and protocol."""
-        return Key(self.edit, self.method, self.seed, self.protocol)
+        return ScoreKey(self.edit, self.method, self.seed, self.protocol)
 
     @property
     def name(self) -> str:
@@ -150,7 +158,7 @@ def short_hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-def fingerprint(key: Key, *images: ImageStamp | None) -> int:
+def fingerprint(key: ScoreKey, *images: ImageStamp | None) -> int:
     """Hash a key and the state of its images to 8 bytes, so that a million fit into ten megabytes."""
     text = "\0".join((*map(str, key), *(f"{i.path}\0{i.size}\0{i.changed_ns}" if i else "-" for i in images)))
     return short_hash(text)

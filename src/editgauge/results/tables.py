@@ -18,7 +18,7 @@ from editgauge._util.files import read_bytes, write_bytes
 from editgauge._util.text import as_utf8
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.results._journal import SIDES, images_of, key_of
-from editgauge.results._records import ImageStamp, Key, Stamps
+from editgauge.results._records import ImageStamp, ScoreKey, Stamps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -164,9 +164,9 @@ def iter_rows(table: pa.Table, columns: Sequence[str]) -> Iterator[tuple[Any, ..
     return zip(*(table[column].to_pylist() for column in columns), strict=True)
 
 
-def iter_keys(table: pa.Table) -> Iterator[Key]:
+def iter_keys(table: pa.Table) -> Iterator[ScoreKey]:
     """Yield the key of every row."""
-    return map(Key._make, iter_rows(table, Key._fields))
+    return map(ScoreKey._make, iter_rows(table, ScoreKey._fields))
 
 
 def filter_reasons(table: pa.Table, reasons: Collection[str] | None) -> pa.Table:
@@ -189,7 +189,7 @@ def first_rows(table: pa.Table) -> pa.Table:
         return table
     starts = np.zeros(table.num_rows, np.bool_)
     starts[0] = True
-    for column in Key._fields:
+    for column in ScoreKey._fields:
         chunk = table[column].combine_chunks()
         codes = (chunk.indices if pa.types.is_dictionary(chunk.type) else chunk).to_numpy(zero_copy_only=False)
         starts[1:] |= codes[1:] != codes[:-1]
@@ -201,7 +201,7 @@ def count_entries(table: pa.Table) -> Counter[tuple[str, str]]:
     return Counter(iter_rows(first_rows(table), ("method", "protocol")))
 
 
-def iter_stamps(table: pa.Table) -> Iterator[tuple[Key, Stamps]]:
+def iter_stamps(table: pa.Table) -> Iterator[tuple[ScoreKey, Stamps]]:
     """Yield each outcome and protocol with its image files."""
     table = first_rows(table)
     parts = ("path", "size", "changed_ns")

@@ -22,7 +22,7 @@ from editgauge.results._journal import (
     key_of,
     read_journal,
 )
-from editgauge.results._records import Key, Stamps, fingerprint
+from editgauge.results._records import ScoreKey, Stamps, fingerprint
 from editgauge.results.manifest import FILE, Manifest, now
 from editgauge.results.sets import FILE as SETS
 
@@ -78,7 +78,7 @@ class RunWriter:
         finally:
             self._lock.release()
 
-    def state(self, key: Key, images: Stamps) -> State:
+    def state(self, key: ScoreKey, images: Stamps) -> State:
         """Return whether an outcome was scored, and from image files in this state."""
         if fingerprint(key) not in self._keys:
             return "new"
@@ -88,7 +88,7 @@ class RunWriter:
         """Return how many outcomes of a method a protocol has scored."""
         return self._counts[method, protocol]
 
-    def iter_keys(self, reasons: Collection[str] | None = None) -> Iterator[Key]:
+    def iter_keys(self, reasons: Collection[str] | None = None) -> Iterator[ScoreKey]:
         """Yield the keys of all entries, or of those with a score missing for one of these reasons."""
         for number in self.manifest.segments:
             yield from tables.iter_keys(tables.filter_reasons(self._read_segment("scores", number), reasons))
@@ -114,7 +114,7 @@ class RunWriter:
             for key, images in tables.iter_stamps(scores):
                 self._add_to_index(key, images)
 
-    def retire(self, stale: set[Key]) -> None:
+    def retire(self, stale: set[ScoreKey]) -> None:
         """Remove entries whose images have changed, so that they are scored again."""
         if not stale:
             return
@@ -227,7 +227,7 @@ class RunWriter:
     def _read_segment(self, kind: str, number: str) -> pa.Table:
         return tables.read_segment(self.folder, kind, number, self.manifest.segments)
 
-    def _rewrite_segment(self, number: str, stale: set[Key]) -> None:
+    def _rewrite_segment(self, number: str, stale: set[ScoreKey]) -> None:
         """Write the remaining rows under a new number; saving the manifest is when it takes effect."""
         before = [self._read_segment(kind, number) for kind in tables.SCHEMAS]
         scores, evidence = (
@@ -249,14 +249,14 @@ class RunWriter:
         for key, images in self._iter_stamps():
             self._add_to_index(key, images)
 
-    def _add_to_index(self, key: Key, images: Stamps) -> None:
+    def _add_to_index(self, key: ScoreKey, images: Stamps) -> None:
         hashed = fingerprint(key)
         if hashed not in self._keys:
             self._keys.add(hashed)
             self._counts[key.method, key.protocol] += 1
         self._stamped_keys.add(fingerprint(key, *images))
 
-    def _iter_stamps(self) -> Iterator[tuple[Key, Stamps]]:
+    def _iter_stamps(self) -> Iterator[tuple[ScoreKey, Stamps]]:
         for number in self.manifest.segments:
             yield from tables.iter_stamps(self._read_segment("scores", number))
         for entry in read_journal(self._journal.path) if self._journal.entries else ():

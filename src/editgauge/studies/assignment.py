@@ -1,7 +1,7 @@
-"""Who gets which page next: balanced over cells, shuffled for every rater, at a cost that does not grow with items.
+"""Assign pages to raters: balanced over cells, shuffled per rater, at a cost independent of the number of items.
 
-An item has as many places as raters are wanted, each taken by one rater; the counters of items and cells change here
-only. Chance can be repeated: the same seed and the same words give the same number on every machine.
+Each item has one slot per requested rater. Only this module changes the counters of items and cells. Random choices are
+reproducible: the same seed and keys give the same number on every machine.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from editgauge.studies.store import Assignment, Rater, Served, StudyCell, StudyI
 
 SHUFFLE_BELOW = 2**31
 EXPIRY_BATCH_SIZE = 200
-"""How many abandoned pages one claim clears away, so that none takes long; the next claim goes on."""
+"""Abandoned pages that one claim releases at most, which bounds its duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRules:
-    """What claims go by."""
+    """Design and random seed that decide assignments."""
 
     design: Design
     seed: int
@@ -81,12 +81,12 @@ def _pick(session: Session, rater: Rater, rules: AssignmentRules) -> StudyItem |
 
 def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRules) -> StudyItem | None:
     """Pick an item from the least-served cell that has one for this rater."""
-    had = {row.cell_id: row.items for row in session.scalars(select(Served).where(Served.rater_id == rater.id))}
-    unfinished = select(StudyCell.id, StudyCell.taken, StudyCell.wanted, StudyCell.items).where(
-        StudyCell.taken < StudyCell.wanted
+    served = {row.cell_id: row.items for row in session.scalars(select(Served).where(Served.rater_id == rater.id))}
+    unfinished = select(StudyCell.id, StudyCell.taken, StudyCell.requested, StudyCell.items).where(
+        StudyCell.taken < StudyCell.requested
     )
-    cells = [row for row in session.execute(unfinished) if had.get(row.id, 0) < row.items]
-    cells.sort(key=lambda row: (row.taken / row.wanted, draw(SHUFFLE_BELOW, rules.seed, "cell", point, row.id)))
+    cells = [row for row in session.execute(unfinished) if served.get(row.id, 0) < row.items]
+    cells.sort(key=lambda row: (row.taken / row.requested, draw(SHUFFLE_BELOW, rules.seed, "cell", point, row.id)))
     for cell in cells:
         in_cell = select(StudyItem).where(StudyItem.cell_id == cell.id, StudyItem.is_open.is_(True))
         item = _first_unseen(session, in_cell, rater, point)
@@ -97,10 +97,10 @@ def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRul
 
 def _first_unseen(session: Session, items: Select[StudyItem], rater: Rater, point: int) -> StudyItem | None:
     """Return the first item after a point of the shuffled circle that the rater has not had."""
-    had = exists().where(
+    assigned = exists().where(
         Assignment.item_id == StudyItem.id, Assignment.rater_id == rater.id, Assignment.state != "expired"
     )  # fmt: skip
-    fresh = items.where(~had).order_by(StudyItem.shuffle).limit(1)
+    fresh = items.where(~assigned).order_by(StudyItem.shuffle).limit(1)
     after = session.scalars(fresh.where(StudyItem.shuffle >= point)).first()
     return after if after is not None else session.scalars(fresh.where(StudyItem.shuffle < point)).first()
 
@@ -112,7 +112,7 @@ def _attention_check(rater: Rater, rules: AssignmentRules) -> str | None:
     return attention.questions[draw(len(attention.questions), rules.seed, "check", rater.name, rater.served)].id
 
 
-# --- places -----------------------------------------------------------------------------------------------------------
+# --- slots ----
 
 
 def take_slot(session: Session, item: StudyItem) -> bool:
@@ -126,7 +126,7 @@ def take_slot(session: Session, item: StudyItem) -> bool:
 
 
 def return_slot(session: Session, item: StudyItem) -> None:
-    """Return a slot; a late answer gets it before anyone else is asked."""
+    """Return a slot; a surplus answer that came late takes it first."""
     if item.cell_id is None:
         return
     _move(session, item, +1)
@@ -173,26 +173,24 @@ def release(session: Session, claimed: Iterable[Assignment]) -> None:
     session.flush()
 
 
-# --- chance -----------------------------------------------------------------------------------------------------------
+# --- random numbers ----
 
 
-def draw(below: int, *words: object) -> int:
-    """Return a pseudo-random number below `below`, determined by the words.
+def draw(below: int, *keys: object) -> int:
+    """Return a pseudo-random number below `below`, determined by the keys.
 
     >>> draw(1000, 7, "side", "cat-black") == draw(1000, 7, "side", "cat-black")
     True
     """
-    digest = hashlib.blake2b("\0".join(map(str, words)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = hashlib.blake2b("\0".join(map(str, keys)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % below
 
 
-def is_turn(every: int, number: int, *words: object) -> bool:
-    """Whether the page of this number, from 1, is the special one among its `every` neighbors.
-
-    Each block of that many pages has exactly one, at a random position.
+def is_turn(every: int, number: int, *keys: object) -> bool:
+    """Return whether page `number` (from 1) is the randomly chosen one of its block of `every` pages.
 
     >>> sum(is_turn(10, number, "seed") for number in range(1, 101))
     10
     """
     block, index = divmod(number - 1, every)
-    return draw(every, *words, block) == index
+    return draw(every, *keys, block) == index

@@ -89,7 +89,7 @@ class StudyCell(TableBase):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     items: Mapped[int]
-    wanted: Mapped[int]
+    requested: Mapped[int] = mapped_column("wanted")
     """Answers asked for: items times raters."""
     taken: Mapped[int] = mapped_column(default=0)
     """Answers given or being given."""
@@ -108,7 +108,7 @@ class StudyItem(TableBase):
     """None for gold items, which every rater may get."""
     shuffle: Mapped[int]
     free: Mapped[int]
-    """Raters still wanted."""
+    """Ratings that are still missing."""
     is_open: Mapped[bool]
     edit: Mapped[str]
     content: Mapped[dict[str, Any]]

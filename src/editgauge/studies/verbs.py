@@ -13,12 +13,11 @@ from editgauge._util.files import write_text
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.options import Count, Port
 from editgauge.results import Run
-from editgauge.studies.analysis.status import Status
-from editgauge.studies.answers.files import read_answers, write_export
-from editgauge.studies.answers.importing import Imported, import_records
+from editgauge.studies._export import read_answers, write_export
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
-from editgauge.studies.study import Study
+from editgauge.studies.records import ImportSummary, import_records
+from editgauge.studies.study import Study, StudyStatus
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
@@ -55,7 +54,7 @@ def invite(
         return opened.invite(count, label)
 
 
-def status(study: str | Path) -> Status:
+def status(study: str | Path) -> StudyStatus:
     """Show the progress of a study: items, raters, exclusions, and when it will be done.
 
     Example:
@@ -101,7 +100,7 @@ def export(
         return write_export(opened, Path(out), form, question, rater, url)
 
 
-def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Imported:
+def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> ImportSummary:
     """Import answers into a study: all of a file or none. Importing the same file again changes nothing.
 
     Example:
@@ -214,10 +213,10 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class StudyAnalysis:
     """What a study says."""
 
-    status: Status
+    status: StudyStatus
     findings: StudyFindings | None
     """Levels per method and edit type or strengths of methods, and how far raters agree; None for attributes."""
     agreement: Agreement | None
@@ -232,7 +231,7 @@ class Analysis:
 
 def analyze(
     study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None, forms: Count | None = None
-) -> Analysis:
+) -> StudyAnalysis:
     """Analyze a study: what raters answered, how well they agree, and how well the run's scores agree with them.
 
     A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
@@ -252,9 +251,8 @@ def analyze(
     # with all their statistics, which no other verb needs
     from editgauge.analysis.agree import agree
     from editgauge.analysis.study import weight_agreement
-    from editgauge.studies.analysis.findings import compared_attributes, findings
-    from editgauge.studies.analysis.forms import write_forms
-    from editgauge.studies.analysis.page import write_page
+    from editgauge.studies._analysis_page import write_forms, write_page
+    from editgauge.studies._findings import compared_attributes, findings
 
     if forms is not None and out is None:
         raise BadInputError("`forms` writes a page; pass a folder for it as `out`.")
@@ -264,7 +262,7 @@ def analyze(
             if out is not None:
                 raise BadInputError("A study about attributes has no page; leave out `out`.")
             answers = compared_attributes(opened)
-            return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
+            return StudyAnalysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()
         file = Path(scratch) / "answers.jsonl"
         write_export(opened, file)
@@ -272,4 +270,4 @@ def analyze(
         agreement = agree(its_run, ratings=file if is_rated else None, choices=None if is_rated else file)
         filled = write_forms(opened, Path(out), forms) if out is not None and forms is not None else None
     page = write_page(study_findings, status, agreement, Path(out)) if out is not None else None
-    return Analysis(status, study_findings, agreement, page, forms=filled)
+    return StudyAnalysis(status, study_findings, agreement, page, forms=filled)

@@ -13,7 +13,6 @@ from sklearn.svm import SVC
 
 from editgauge.errors import UnscorableError
 from editgauge.metrics.embeddings import cosine_similarity, directional_similarity, unit_vectors
-from editgauge.protocols._text_image import attribute_mean, effects
 from editgauge.protocols.augclip._hyperplane import (
     CLASSIFIERS,
     MIN_WEIGHT,
@@ -26,6 +25,8 @@ from editgauge.protocols.augclip._hyperplane import (
     naive_weights,
     relative_weights,
 )
+from editgauge.protocols.augclip._ideal import effects
+from editgauge.protocols.clip_family import attribute_mean
 
 Points = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from editgauge.protocols.editgauge._models import Prediction
 from editgauge.protocols.editgauge._request import REQUEST_FEATURES, explain_missing_request, request_features
 from editgauge.protocols.editgauge._roles import roles_of
 from editgauge.protocols.editgauge._view import ClassProbability, ObjectPair, View
-from editgauge.protocols.preservation_aligned import in_frame
+from editgauge.protocols.preservation import in_frame
 from editgauge.types import Edit, Position, Score, Unscored
 
 CAT: Callable[[], Pixels] = skimage.data.chelsea

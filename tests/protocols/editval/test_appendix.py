@@ -63,8 +63,3 @@ def test_what_is_not_detected_in_the_source_gives_0(staged: Make, request_: dict
     staging = staged(request_, {}, {"dog": [RIGHT], "cup": [LEFT]})
     assert edit(staging) == 0
     assert edit(staging, "editval") == "not_detected"
-
-
-def test_the_script_has_an_explicit_name(staged: Make) -> None:
-    staging = staged(MOVE, {"dog": [LEFT]}, {"dog": [RIGHT]})
-    assert edit(staging, "editval@auto_eval") == edit(staging, "editval@released") == 1

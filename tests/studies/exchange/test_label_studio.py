@@ -10,8 +10,8 @@ import pytest
 
 from editgauge.errors import BadInputError
 from editgauge.studies import Study, import_
-from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange.label_studio import label_studio
+from editgauge.studies.records import AnswerRecord, records
 
 URL = "https://lab.example/images"
 Make = Callable[..., Study]

@@ -12,8 +12,8 @@ import pytest
 
 from editgauge.errors import BadInputError
 from editgauge.studies import Study, import_
-from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange.mturk import mturk
+from editgauge.studies.records import AnswerRecord, records
 
 URL = "https://lab.example/images/"
 Make = Callable[..., Study]

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from editgauge.studies import Study, create, import_
-from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange import ExchangeFormat
+from editgauge.studies.exchange._tasks import pseudonym
 from editgauge.studies.exchange.label_studio import label_studio
 from editgauge.studies.exchange.mturk import mturk
-from editgauge.studies.exchange.tasks import pseudonym
+from editgauge.studies.records import AnswerRecord, records
 
 TOOLS: dict[str, ExchangeFormat] = {"mturk": mturk, "label-studio": label_studio}
 URL = "https://lab.example/images"

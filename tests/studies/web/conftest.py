@@ -29,7 +29,7 @@ from editgauge._util.images import pixel_hash, read_image, write_png
 from editgauge.results import ImageStamp, JournalEntry
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
-from editgauge.studies.web.guard import Rate, RateLimits
+from editgauge.studies.web._guard import Rate, RateLimits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.web.app import PASSWORD
-from editgauge.studies.web.guard import Rate, RateLimits
+from editgauge.studies.web._app import PASSWORD
+from editgauge.studies.web._guard import Rate, RateLimits
 
 Make = Callable[..., Study]
 Online = Callable[..., str]

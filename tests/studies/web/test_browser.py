@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.answers.records import AnswerRecord, records
+from editgauge.studies.records import AnswerRecord, records
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -124,7 +124,7 @@ def test_the_whole_way(
     )
     assert violations(page) == []
     begin(page, study, way)
-    pages = study.status().wanted
+    pages = study.status().requested
     for number in range(pages):
         page.wait_for_url("**/pages/*")
         page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")

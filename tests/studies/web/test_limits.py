@@ -13,8 +13,8 @@ import pytest
 
 from editgauge._util import http
 from editgauge.studies import Study
-from editgauge.studies.web.app import PASSWORD, make_app
-from editgauge.studies.web.visitors import OWNER_COOKIE
+from editgauge.studies.web._app import PASSWORD, make_app
+from editgauge.studies.web._state import OWNER_COOKIE
 
 Make = Callable[..., Study]
 Online = Callable[..., str]

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import select
 
 from editgauge.studies import Study
-from editgauge.studies.answers.submission import latest
+from editgauge.studies._pages import latest
 from editgauge.studies.store import Assignment, StudyItem
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ def rate_through_a_kill(study: Study, tokens: list[str], kill_after: int) -> lis
                 time.sleep(0.02)
             first.send_signal(signal.SIGKILL)
             first.wait()
-        assert kill_after <= study.status().done < study.status().wanted, "killed in the middle"
+        assert kill_after <= study.status().done < study.status().requested, "killed in the middle"
         with served(study.folder, port):
             return [each.result(PATIENCE) for each in working]
 

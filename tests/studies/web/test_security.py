@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.web.guard import HEADERS, MAX_REQUEST_BYTES, Buckets, Rate, RateLimits
-from editgauge.studies.web.seals import KEY_FILE, Signer
+from editgauge.studies.web._guard import HEADERS, MAX_REQUEST_BYTES, Buckets, Rate, RateLimits
+from editgauge.studies.web._state import KEY_FILE, Signer
 
 Make = Callable[..., Study]
 Online = Callable[..., str]
@@ -136,9 +136,9 @@ def test_pictures_of_pages_not_yet_given_cannot_be_asked_for(study: Study, rater
 )
 def test_no_path_leads_out_of_the_pictures(study: Study, rater: Any, path: str) -> None:
     """Even with the right seal: it is made here with the study's own key."""
-    seals = Signer.of(study.folder)
+    signer = Signer.of(study.folder)
     me = str(study.rater(rater.client.cookies["editgauge_rater"]).id)
-    for seal in ("0" * 40, *(seals.seal("picture", me, name) for name in (path, "../study.yaml", "web.key"))):
+    for seal in ("0" * 40, *(signer.sign("picture", me, name) for name in (path, "../study.yaml", "web.key"))):
         response = rater.get(f"/pictures/{seal}/{path}")
         assert response.status_code == 404
     for folder in ("/static/", "/static/%2e%2e/", "/"):
@@ -219,7 +219,7 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
     assert [buckets.wait("a") for _ in range(3)] == [0, 0, 2]
     now[0] = 2
     assert buckets.wait("a") == 0
-    monkeypatch.setattr("editgauge.studies.web.guard.MAX_CLIENTS", 10)
+    monkeypatch.setattr("editgauge.studies.web._guard.MAX_CLIENTS", 10)
     for number in range(11):
         now[0] += 10
         buckets.wait(f"{number}")
@@ -227,9 +227,9 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
 
 
 def test_the_key_stays_and_is_its_owners_alone(tmp_path: Path) -> None:
-    first = Signer.of(tmp_path).seal("form", "a")
-    assert Signer.of(tmp_path).holds(first, "form", "a")
-    assert not Signer.of(tmp_path).holds(first, "form", "b")
-    assert not Signer.of(tmp_path).holds("é", "form", "a")
+    first = Signer.of(tmp_path).sign("form", "a")
+    assert Signer.of(tmp_path).verify(first, "form", "a")
+    assert not Signer.of(tmp_path).verify(first, "form", "b")
+    assert not Signer.of(tmp_path).verify("é", "form", "a")
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]

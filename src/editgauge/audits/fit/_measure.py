@@ -20,7 +20,7 @@ from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
 from editgauge.instructions.parsed import edit_steps
 from editgauge.models._cache import cache_dir
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.protocols.editgauge import kept_inputs
 from editgauge.protocols.editgauge._features import features

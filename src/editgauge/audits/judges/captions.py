@@ -8,7 +8,7 @@ from pathlib import Path
 
 from editgauge._util.progress import log_info
 from editgauge._util.variants import paper_name
-from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
+from editgauge.benchmarks.outcome_captions import Captions, OutcomeCaption, write_captions
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 
@@ -87,7 +87,7 @@ def _captions(run: Run, protocol: str) -> Captions:
 
 def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
     """Return the captions that people wrote about each outcome."""
-    from editgauge.studies.answers.records import records
+    from editgauge.studies.records import records
     from editgauge.studies.study import Study
 
     texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)

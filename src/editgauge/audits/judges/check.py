@@ -187,7 +187,7 @@ Answers = Mapping[str, Sequence[float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeCheck:
+class CheckRecord:
     """What a judge answered on one day."""
 
     judge: str
@@ -231,10 +231,10 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class JudgeCheck:
     """A check, and how it differs from the first and the last one before it."""
 
-    check: JudgeCheck
+    check: CheckRecord
     folder: str
     since_first: Drift | None
     since_last: Drift | None
@@ -246,7 +246,7 @@ def check(
     ledger: str | Path = "judge-ledger",
     run: str | Path | None = None,
     max_tokens: Count | None = None,
-) -> Checked:
+) -> JudgeCheck:
     """Ask a judge questions that never change, and test whether its answers moved since earlier checks.
 
     Every question is asked twice, so that a judge that merely changes its mind is not taken for one that moved. The
@@ -272,7 +272,7 @@ def check(
     parameters = Parameters(max_tokens=max_tokens) if max_tokens else Parameters()
     opened = open_judge(judge, transcripts=check_folder / "transcripts", parameters=parameters)
     answers, faults, model = run_async(_answers(opened, anchors))
-    result = JudgeCheck(
+    result = CheckRecord(
         judge=opened.name,
         model=model,
         endpoint=opened.card.endpoint,
@@ -285,7 +285,7 @@ def check(
         raise BadInputError(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
     write_json(check_folder / FILE, asdict(result))
     first = before or (earlier[0] if earlier else None)
-    return Checked(
+    return JudgeCheck(
         result,
         str(check_folder),
         drift(first, result, anchors) if first else None,
@@ -293,18 +293,18 @@ def check(
     )
 
 
-def read_checks(folder: Path) -> list[JudgeCheck]:
+def read_checks(folder: Path) -> list[CheckRecord]:
     """Read the checks of a judge, oldest first."""
     checks = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         try:
-            checks.append(JudgeCheck(**json.loads(file.read_text("utf-8"))))
+            checks.append(CheckRecord(**json.loads(file.read_text("utf-8"))))
         except (OSError, ValueError, TypeError) as error:
             raise BadRunError(f"'{file}' cannot be read: {error}.") from error
     return checks
 
 
-def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Drift | None:
+def drift(before: CheckRecord, now: CheckRecord, anchors: Sequence[Anchor]) -> Drift | None:
     """How far a judge moved between two checks; None when they share no answered anchor."""
     scales = {anchor.name: _scale(anchor) for anchor in anchors}
     excess, changes, shifts, names = [], [], [], []
@@ -368,7 +368,7 @@ def _numbers(name: str, value: Any) -> dict[str, float]:
     return {name: float(value)}
 
 
-def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
+def _from_run(anchors: Sequence[Anchor], name: str) -> CheckRecord | None:
     """Return the answers of the run behind the anchors as a check."""
     calls = [(item, item.earlier) for item in anchors if item.earlier is not None]
     if not calls:
@@ -379,7 +379,7 @@ def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
         for key, value in _numbers(anchor.name, anchor.question.form.read(text)).items():
             answers[key] = [value]
     first = min(call.at for _, call in calls)
-    return JudgeCheck(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})
+    return CheckRecord(name, calls[0][1].model, calls[0][1].endpoint, first, VERSION, answers, {})
 
 
 def _scale(anchor: Anchor) -> float:

@@ -39,7 +39,7 @@ RULES = (
 
 
 @dataclass(frozen=True, slots=True)
-class GuessCost:
+class FailureRuleComparison:
     """One dimension of one question, over all recorded answers of one judge."""
 
     model: str
@@ -61,7 +61,7 @@ class GuessCost:
     """How far random guesses move a mean from run to run: two standard deviations."""
 
 
-def guess_cost(transcripts: str | Path) -> list[GuessCost]:
+def guess_cost(transcripts: str | Path) -> list[FailureRuleComparison]:
     """Compare the means with those that the failure rules of other tools would give on the same answers.
 
     Random scores for unreadable answers, zeros for errors, the middle of the scale: each rule next to what was read.
@@ -98,7 +98,7 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
 
 def _of(
     model: str, question: str, calls: Sequence[tuple[Call, Ratings]], repairs: Mapping[str, Call]
-) -> list[GuessCost]:
+) -> list[FailureRuleComparison]:
     read: list[Mapping[str, float]] = []
     repaired: list[Mapping[str, float]] = []
     unreadable: list[str] = []
@@ -127,7 +127,7 @@ def _dimension(
     repaired: list[Mapping[str, float]],
     unreadable: list[str],
     failed: int,
-) -> GuessCost:
+) -> FailureRuleComparison:
     parsed = [ratings[name] for ratings in read]
     ours = parsed + [ratings[name] for ratings in repaired]
     means: dict[str, float | None] = {}
@@ -138,7 +138,7 @@ def _dimension(
         means[rule.who] = fmean(values) if values else None
         if rule.unreadable == "random" and unreadable:
             spread[rule.who] = 2 * sqrt(len(unreadable) * (steps**2 - 1) / 12) / len(values)
-    return GuessCost(
+    return FailureRuleComparison(
         model=model,
         question=question,
         dimension=name,

@@ -60,7 +60,7 @@ class Retest:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class JudgeComparison:
     """All of it."""
 
     scores: tuple[ScoreByJudge, ...]
@@ -70,7 +70,7 @@ class SideBySide:
 SHOWN_APART = 5
 
 
-def side_by_side(run: str | Path) -> SideBySide:
+def side_by_side(run: str | Path) -> JudgeComparison:
     """Compare the judges of a run: means, coverage, agreement, and whether they repeat themselves.
 
     Intervals are clustered by source image. The outcomes on which judges differ most are listed; the report shows them.
@@ -91,7 +91,7 @@ def side_by_side(run: str | Path) -> SideBySide:
     folder = Path(run) / FOLDER
     names = {str(entry["model"]): name for name, entry in opened.manifest.judges.items()}
     retests = _retests(Transcripts(folder), names, _photographs(opened)) if folder.is_dir() else ()
-    return SideBySide(scores, retests)
+    return JudgeComparison(scores, retests)
 
 
 def _compared(run: Run, protocol: str, score: str, by_judge: Mapping[str, Values]) -> ScoreByJudge:

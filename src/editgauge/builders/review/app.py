@@ -21,13 +21,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from editgauge import __version__
 from editgauge._render.templates import open_templates
 from editgauge._util.progress import log_info
-from editgauge.builders.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict, read_proposal
+from editgauge.builders.review.desk import IMAGE_TYPES, Desk, UnfitCandidateError, Verdict, read_proposal
 from editgauge.builders.review.file import Review, ReviewCandidate, agreement, read_review
 from editgauge.builders.review.pages import group_page
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import FreePort
-from editgauge.studies.web.guard import Guard, RateLimits, add_headers
-from editgauge.studies.web.visitors import Fields, read_form
+from editgauge.studies.web._guard import Guard, RateLimits, add_headers
+from editgauge.studies.web._state import Fields, read_form
 
 COOKIE = "editgauge_reviewer"
 COOKIE_SECONDS = 365 * 24 * 3600
@@ -81,7 +81,7 @@ def make_app(desk: Desk) -> FastAPI:
             )
         except KeyError as error:
             raise HTTPException(404, "There is no such candidate; load the page again.") from error
-        except Unfit as unfit:
+        except UnfitCandidateError as unfit:
             if wants_json:
                 return JSONResponse({"fault": str(unfit)}, 422)
             return RedirectResponse(f"/?group={quote(form.get('group', ''))}&fault={quote(str(unfit))}", 303)
@@ -98,7 +98,7 @@ def make_app(desk: Desk) -> FastAPI:
             change(group, reviewer, form)
         except KeyError as error:
             raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
-        except Unfit as unfit:
+        except UnfitCandidateError as unfit:
             fault = f"&fault={quote(str(unfit))}"
         return RedirectResponse(f"/?group={quote(group)}{fault}", 303)
 
@@ -139,7 +139,7 @@ def _square(form: dict[str, str]) -> tuple[int, int, int] | None:
     try:
         return int(form["left"]), int(form["top"]), int(form["side"])
     except (KeyError, ValueError) as error:
-        raise Unfit("a crop needs left, top and side as whole numbers of pixels") from error
+        raise UnfitCandidateError("a crop needs left, top and side as whole numbers of pixels") from error
 
 
 def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Environment) -> dict[str, Any]:

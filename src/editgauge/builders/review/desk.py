@@ -50,7 +50,7 @@ Verdict = Literal["keep", "drop", "withdraw"]
 BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench, "editval": write_editval}
 
 
-class Unfit(Exception):
+class UnfitCandidateError(Exception):
     """Words that a candidate may not have; the message says why."""
 
 
@@ -98,7 +98,7 @@ class Desk:
     def decide(
         self, name: str, reviewer: str, verdict: Verdict, value: str = "", anchor: str | None = None
     ) -> ReviewCandidate:
-        """Save a decision; raise `KeyError` for an unknown candidate and `Unfit` for an invalid value."""
+        """Save a decision; raise `KeyError` for an unknown candidate and `UnfitCandidateError` for an invalid value."""
         with self._lock:
             review = self.review
             candidate = next((item for item in review.candidates if item.id == name), None)
@@ -109,14 +109,14 @@ class Desk:
             return changed
 
     def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
-        """Save a new candidate; raise `KeyError` for an unknown group and `Unfit` for an invalid
+        """Save a new candidate; raise `KeyError` for an unknown group and `UnfitCandidateError` for an invalid
         may not have.
         """
         with self._lock:
             review, current = self._unibench(group)
             fault = fault_of(proposal, current.pictures[0], review.classes)
             if fault:
-                raise Unfit(fault)
+                raise UnfitCandidateError(fault)
             [plain] = candidates_of([proposal], group)
             names = {item.id for item in review.of_group(group)}
             number = next(index for index in range(1, len(names) + 2) if f"{plain.id}-added-{index}" not in names)
@@ -133,9 +133,9 @@ class Desk:
             picture = current.pictures[0]
             instance_found = next((item for item in picture.instances if item.id == instance), None)
             if instance_found is None:
-                raise Unfit(f"there is no object '{instance}' in the picture")
+                raise UnfitCandidateError(f"there is no object '{instance}' in the picture")
             if word and (fault := color_fault(word)):
-                raise Unfit(fault)
+                raise UnfitCandidateError(fault)
             correction = ColorCorrection(
                 group=group, instance=instance, was=instance_found.color, color=word, by=reviewer, at=_now()
             )
@@ -156,7 +156,7 @@ class Desk:
             try:
                 picture = cropped(full_image, square_of(box, full_image), self.images) if box else full_image
             except BadInputError as unable:
-                raise Unfit(str(unable)) from unable
+                raise UnfitCandidateError(str(unable)) from unable
             uncropped = full_image if box else None
             self._save(review.with_group(current.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
 
@@ -185,7 +185,7 @@ class Desk:
             return decided(candidate, Decision(by=reviewer, status="accepted", at=at))
         fault = _fault(review, candidate, value, anchor)
         if fault:
-            raise Unfit(fault)
+            raise UnfitCandidateError(fault)
         return decided(candidate, Decision(by=reviewer, status="edited", value=value, anchor=anchor, at=at))
 
     def _save(self, review: Review) -> None:
@@ -213,7 +213,7 @@ def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
     kind = next((item for item in FIELDS if item == task), None)
     part: FieldName | None = next((element for element in FIELDS[kind] if element == field), None) if kind else None
     if kind is None or part is None or (kind == "generate") == bool(instance):
-        raise Unfit(f"there is nothing to add called '{what}'")
+        raise UnfitCandidateError(f"there is nothing to add called '{what}'")
     return Proposal(kind, instance or None, part, " ".join(value.split()), anchor if part == "place" else None)
 
 

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from editgauge._util.fields import Text
 from editgauge._util.files import read_text, write_text
 from editgauge._util.masks import BoolMask, bounding_box
-from editgauge.benchmarks.unibench._annotations import Instance, Side, StrictFields, run_lengths
+from editgauge.benchmarks._unibench_annotations import Instance, Side, StrictFields, run_lengths
 from editgauge.errors import BadInputError
 
 ENDING = ".review.json"

@@ -13,7 +13,7 @@ import numpy as np
 
 from editgauge._util.datasets import slug
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench._annotations import mask_of
+from editgauge.benchmarks._unibench_annotations import mask_of
 from editgauge.builders._unibench_proposals import FIELDS as TASK_FIELDS
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
 from editgauge.builders.unibench import fits_picture

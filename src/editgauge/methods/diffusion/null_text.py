@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, ddim_step
+from editgauge.methods.diffusion._pipeline import PipelineInput
+from editgauge.methods.diffusion._stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, ddim_step
 from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:

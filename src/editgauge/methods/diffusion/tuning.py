@@ -6,13 +6,17 @@ SINE: a network that knows the source guides one that knows everything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, add_noise, ddim_step
-from editgauge.methods.options import MethodOption, combine_options, integer, number
+from editgauge.errors import BadInputError
+from editgauge.methods._prompt_templates import expand_template, normalize_text, noun
+from editgauge.methods.diffusion._pipeline import PipelineInput
+from editgauge.methods.diffusion._stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, add_noise, ddim_step
+from editgauge.methods.options import MethodOption, Value, combine_options, integer, number, text
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -118,3 +122,161 @@ class SINE(PaperMethod):
 
 
 imagic, sine = Imagic(), SINE()
+
+
+TEMPLATE = "photo.v1.txt"
+"""What the source is called while it is learned."""
+
+
+class _Personal(PaperMethod):
+    """A word for the source, and a caption that uses it."""
+
+    form = "token"
+
+    def __init__(self, **options: Value) -> None:
+        super().__init__(**options)
+        self.token = str(self.options["token"])
+
+    def settings(self) -> dict[str, Any]:
+        """Those of every method, and what the source was called."""
+        return {**super().settings(), "learned_as": TEMPLATE}
+
+    def _generated(self, painter: Painter, request: PipelineInput, like: Tensor) -> Tensor:
+        noise = painter.random_like(like, request.generator)
+        words, blank = painter.words(request.prompt.text), painter.words("")
+        return painter.sampled(noise, words, blank, self.options["guidance"], self.options["steps"])
+
+
+class TextualInversion(_Personal):
+    """Learns the vector of one word; the network stays as it is."""
+
+    name = "textual-inversion"
+    about = "Textual Inversion: one word learns to mean the source, then the target caption with it is painted."
+    paper = "https://arxiv.org/abs/2208.01618"
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        token=text("*", "the word; a single token of the model's vocabulary"),
+        tuning_steps=integer(3000, "learning steps of the word", minimum=0),
+        tuning_rate=number(5e-4, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
+        """Generate an image from the caption with the learned embedding."""
+        latents, token = painter.latents(request.image), single_token(painter, self.options["token"])
+        vector = initial_embedding(painter, token, request.edit.subject).clone().requires_grad_()
+        photo = training_prompt(self.options["token"], None)
+        with token_embedding(painter, token, vector):
+
+            def loss() -> Tensor:
+                return denoising_loss(painter, latents, painter.words(photo), request.generator)
+
+            optimize([vector], loss, self.options["tuning_steps"], self.options["tuning_rate"])
+            return self._generated(painter, request, latents)
+
+
+class DreamBooth(_Personal):
+    """Tunes the network until a rare word means the source."""
+
+    name = "dreambooth"
+    about = (
+        "DreamBooth on one picture: the network is tuned to a rare word, then the target caption with it is painted."
+    )
+    paper = "https://arxiv.org/abs/2208.12242"
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        token=text("sks", "the rare word"),
+        tuning_steps=integer(400, "tuning steps of the network", minimum=0),
+        tuning_rate=number(5e-6, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
+        """Generate an image from the caption with the rare token, with the fine-tuned network."""
+        options, latents = self.options, painter.latents(request.image)
+        words = painter.words(training_prompt(options["token"], request.edit.subject))
+        pupil = fine_tune(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
+        return self._generated(pupil, request, latents)
+
+
+def training_prompt(token: str, subject: str | None) -> str:
+    """Return the prompt that names the source during training.
+
+    >>> training_prompt("sks", "the dog"), training_prompt("*", None)
+    ('a photo of sks dog', 'a photo of *')
+    """
+    template = (resources.files("editgauge.methods") / "data" / TEMPLATE).read_text(encoding="utf-8").strip()
+    return expand_template(template, {"subject": f"{token} {noun(normalize_text(subject))}" if subject else token})
+
+
+def single_token(painter: Painter, word: str) -> int:
+    """Return the id of a single-token word; only such a word can have its own embedding."""
+    numbers = painter.pipe.tokenizer(word, add_special_tokens=False).input_ids
+    if len(numbers) != 1:
+        raise BadInputError(
+            f"'{word}' is {len(numbers)} tokens to this model; pass one that is a single token, e.g. `option='token=*'`"
+        )
+    return int(numbers[0])
+
+
+def initial_embedding(painter: Painter, token: int, subject: str | None) -> Tensor:
+    """Where the learning starts: at the vector of the subject's last token, or else of the word itself."""
+    numbers = painter.pipe.tokenizer(subject, add_special_tokens=False).input_ids if subject else []
+    vectors: Tensor = painter.pipe.text_encoder.get_input_embeddings().weight
+    return vectors[numbers[-1] if numbers else token].detach()
+
+
+@contextmanager
+def token_embedding(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
+    """Within, the token has this vector; the vocabulary itself stays as it is."""
+    import torch
+
+    def replaced(_layer: Any, inputs: tuple[Tensor, ...], out: Tensor) -> Tensor:
+        return torch.where((inputs[0] == token).unsqueeze(-1), vector.to(out.dtype), out)
+
+    hook = painter.pipe.text_encoder.get_input_embeddings().register_forward_hook(replaced)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+textual_inversion, dreambooth = TextualInversion(), DreamBooth()
+
+
+EARLIEST, LATEST = 0.05, 0.95
+"""Shares of the timesteps between which noise is drawn, as in the paper's code."""
+REFERENCE_LEARNING_RATE = 200.0
+"""The paper's code sums its loss, times 2000, over the latent's area, with a learning rate of 0.1."""
+
+
+class DDS(PaperMethod):
+    """Descends the difference of two denoising scores: the error both share cancels."""
+
+    name = "dds"
+    about = "Delta Denoising Score: gradient steps on the source's latents, no sampling and no mask."
+    paper = "https://arxiv.org/abs/2304.07090"
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        steps=integer(200, "gradient steps"),
+        rate=number(1.0, "size of a step, as a multiple of that in the paper's code"),
+    )
+
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
+        """Move the source's latents along the delta denoising gradient."""
+        import torch
+
+        blank, guidance = painter.words(["", ""]), self.options["guidance"]
+        captions = torch.cat([painter.words(request.prompt.source or ""), painter.words(request.prompt.text)])
+        source = painter.latents(request.image)
+        target = source.clone()
+        first, last = (round(share * painter.training_steps) for share in (EARLIEST, LATEST))
+        size = REFERENCE_LEARNING_RATE * self.options["rate"] / (source.shape[-1] * source.shape[-2])
+        for _ in range(self.options["steps"]):
+            timestep = int(torch.randint(first, last, (1,), generator=request.generator))
+            noise = painter.random_like(source, request.generator)
+            noised = add_noise(torch.cat([source, target]), noise, painter.alpha(timestep))
+            of_source, of_target = painter.guided(noised, timestep, captions, blank, guidance).chunk(2)
+            target = target - size * (of_target - of_source)
+        return target
+
+
+dds = DDS()

@@ -10,7 +10,7 @@ import numpy as np
 from editgauge._util.images import Pixels, as_lab
 from editgauge._util.masks import Polygons, bounding_box
 from editgauge.methods.reference._appearance import COLORS, lab_of
-from editgauge.methods.reference.apply import clamp_to_image, rasterize_outline, recipe_mask
+from editgauge.methods.reference.operations import clamp_to_image, rasterize_outline, recipe_mask
 from editgauge.recipes import (
     MATERIALS,
     Background,

@@ -150,7 +150,11 @@ class _TensorReader(_Reader):
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         allowed = {f"torch.{name}": name for name in STORAGES}
-        rebuild = {"torch._utils._rebuild_tensor_v2": self._tensor, "torch._utils._rebuild_parameter": self._parameter}
+        rebuild = {
+            "torch._utils._rebuild_tensor": self._tensor,  # before torch 0.4
+            "torch._utils._rebuild_tensor_v2": self._tensor,
+            "torch._utils._rebuild_parameter": self._parameter,
+        }
         super().__init__(file, {**allowed, **rebuild}, path)
         self.blocks: dict[str, Array] = {}
 
@@ -286,18 +290,18 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
     return {name: array for part in parts for name, array in part.items()}
 
 
-TORCH_SUFFIXES = {".pt", ".pth"}
+TORCH_SUFFIXES = {".pt", ".pth", ".tar"}
 
 
 def arrays_of(name: str, path_override: Path | None = None) -> dict[str, Array]:
-    """Read the arrays of a set of weights that is one pickle.
+    """Read the arrays of a set of weights whose first file is a pickle.
 
     Args:
         name: the set of weights in the catalog
         path_override: another file to read: an `.npz` file, or the catalog's own pickle at another place
 
     """
-    (file,) = entry_of(name).files
+    file, *_ = entry_of(name).files
     path = path_override or weights_of(name).path(file.name)
     if path.suffix == ".npz":
         return _read(path)

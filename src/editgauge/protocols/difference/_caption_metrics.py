@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import words_for_the_same
-from editgauge.protocols import Part
+from editgauge.protocols import SetPart
 from editgauge.protocols._rules import attempt
 from editgauge.protocols.difference._model_captions import ModelDifferences, human_captions
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
@@ -68,7 +68,7 @@ async def _measure(measure: Callable[[], float]) -> Score:
     return Score(measure())
 
 
-def set_scores(parts: Sequence[Part]) -> Scores:
+def set_scores(parts: Sequence[SetPart]) -> Scores:
     """Return all scores of a set, from the parts of its outcomes."""
     if not parts:
         return {spec.name: Unscored("not_applicable", "a set needs one outcome at least") for spec in SETS}

@@ -36,10 +36,10 @@ from editgauge.protocols.editgauge._tokens import (
     region_token,
     token_features,
 )
-from editgauge.protocols.preservation_aligned import in_frame
+from editgauge.protocols.preservation import in_frame
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item
 
 OUTLINE_MARGIN = 0.012

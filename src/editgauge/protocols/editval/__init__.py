@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, format_variant, named_after
-from editgauge.protocols import _set_distances as sets
-from editgauge.protocols._comparison import compare_by_role
+from editgauge.protocols import Protocol, SetPart, format_variant, named_after
+from editgauge.protocols._comparison import compare_by_role, fid_part, score_set_distances, set_distance_specs
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
-from editgauge.protocols.editval import _appendix, _released, _rules
-from editgauge.protocols.editval._rules import EditValOptions, Rule
+from editgauge.protocols.editval import _appendix, _rules
+from editgauge.protocols.editval._released import AutoEval, EvaluateEdits
+from editgauge.protocols.editval._rules import EditValOptions, EditValScene, Rule
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
 COMMON_DEVIATIONS = (
@@ -43,21 +43,42 @@ APPENDIX_K_DEVIATION = (
     "Viewpoint, color, action, texture, shape and style are judged by whether the object is seen as asked for, in one "
     "phrase; appendix K does not say how it asked."
 )
+GRID_DEVIATION = (
+    "If a detector has no fixed order of boxes, the last one is determined by its center on a grid of 24 x 24."
+)
 RELEASED_DEVIATIONS = (
     *COMMON_DEVIATIONS,
     "Follows the authors' script: object and class compete for each box, corners are read as center and size, the last "
     "box counts instead of the best, above and below are swapped, only the first word of an object to be placed is "
     "asked, 0 for whatever is not found.",
-    "If a detector has no fixed order of boxes, the last one is determined by its center on a grid of 24 x 24.",
+    GRID_DEVIATION,
 )
-
-
+EVALUATE_EDITS_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
+    "Follows the script `evaluate_edits.py`, which reads boxes like `auto_eval.py` and differs from it in four points: "
+    "a moved object must go left and up, or right and down, by any distance; the words of an object to be placed are "
+    "joined to one; the first word of a part ('add') is left out; a class is asked with its underscore.",
+    GRID_DEVIATION,
+)
 APPENDIX_DEVIATIONS = (
     *COMMON_DEVIATIONS,
     "Follows appendix C as printed: an object that is not detected gives 0, positions are compared by left edges of "
     "boxes, and other directions than left and right fail.",
     "Of several boxes the most confident is used; size has no minimum change. The paper specifies neither.",
 )
+
+
+CONTEXT_DESCRIPTION = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
+
+
+@dataclass(frozen=True, slots=True)
+class EditValReading:
+    """One reading of EditVal: its rules by edit type, and how it deviates from the paper."""
+
+    rules: Mapping[str, Rule]
+    deviations: tuple[str, ...]
+    by_step: bool = False
+    """Whether an instruction of several steps is scored step by step."""
 
 
 class EditVal(Protocol):
@@ -72,28 +93,26 @@ class EditVal(Protocol):
     def __init__(
         self,
         name: str,
-        rule_set: Mapping[str, Rule],
-        deviations: tuple[str, ...],
+        reading: EditValReading,
         options: EditValOptions = EditValOptions(),  # noqa: B008 - frozen
         models: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
-        self.deviations = deviations
-        self._rules = rule_set
-        self._is_by_step = rule_set not in (_released.RULES, _appendix.RULES)
+        self.deviations = reading.deviations
+        self._reading = reading
         self._options = options
         embedder = models.get("image_embedder")
         self._context = named_after("context", embedder) if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
-            *([STEPS_DONE] if self._is_by_step else []),
+            *([STEPS_DONE] if self._reading.by_step else []),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT_DESCRIPTION)] if self._context else []),
         )
-        self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()
+        self.sets = set_distance_specs(models["fid_features"]) if "fid_features" in models else ()
 
     def variant(self, options: Mapping[str, str]) -> EditVal:
         """Return a variant: `delta=200`, `algorithm1` (an added object alone counts) or `other_types` (appendix K)."""
-        if self._rules is not _rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
+        if self._reading is not PAPER_READING or not set(options) <= {"delta", "algorithm1", "other_types"}:
             raise BadInputError(
                 f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
                 "(or a share of the width below 1), algorithm1 and other_types."
@@ -105,13 +124,11 @@ class EditVal(Protocol):
         except ValueError as error:
             raise BadInputError(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
         name = format_variant(self.name, options)
-        if "other_types" in options:
-            return EditVal(name, _rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K_DEVIATION), selected)
-        return EditVal(name, self._rules, self.deviations, selected)
+        return EditVal(name, APPENDIX_K_READING if "other_types" in options else self._reading, selected)
 
     def with_models(self, models: Mapping[str, str]) -> EditVal:
         """Return the protocol with context preservation by the image embedder, and FID and KID of all outcomes."""
-        return EditVal(self.name, self._rules, self.deviations, self._options, models)
+        return EditVal(self.name, self._reading, self._options, models)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Score the edit by its type's rule, and the preservation of context."""
@@ -125,25 +142,27 @@ class EditVal(Protocol):
         """Score the edit by its type's rule, step by step except in released variants."""
 
         async def score_step(step: Item) -> Scores:
-            rule = self._rules.get(step.edit.type)
-            return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
+            rule = self._reading.rules.get(step.edit.type)
+            scene = EditValScene(step, perception, self._options)
+            return {"edit": await attempt(rule(scene)) if rule else no_rule(step.edit)}
 
-        return await (score_steps(item, score_step) if self._is_by_step else score_step(item))
+        return await (score_steps(item, score_step) if self._reading.by_step else score_step(item))
 
-    async def part(self, item: Item, perception: Perception) -> Part:
+    async def part(self, item: Item, perception: Perception) -> SetPart:
         """Return the features of both images for FID and KID."""
-        return await sets.part(item, perception)
+        return await fid_part(item, perception)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the distances between edited images and source images."""
-        return sets.score_set(parts, [spec.name for spec in self.sets])
+        return score_set_distances(parts, [spec.name for spec in self.sets])
 
 
-CONTEXT_DESCRIPTION = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
-
-
-editval = EditVal("editval", _rules.RULES, PAPER_DEVIATIONS)
-as_released = EditVal("editval@released", _released.RULES, RELEASED_DEVIATIONS)
-as_auto_eval = EditVal("editval@auto_eval", _released.RULES, RELEASED_DEVIATIONS)
-"""The explicit name of `editval@released`: the authors have two scripts, and this is `auto_eval.py`."""
-as_in_appendix = EditVal("editval@appendix", _appendix.RULES, APPENDIX_DEVIATIONS)
+PAPER_READING = EditValReading(_rules.RULES, PAPER_DEVIATIONS, by_step=True)
+APPENDIX_K_READING = EditValReading(_rules.WITH_OTHER_TYPES, (*PAPER_DEVIATIONS, APPENDIX_K_DEVIATION), by_step=True)
+AUTO_EVAL_READING = EditValReading(AutoEval().rules, RELEASED_DEVIATIONS)
+editval = EditVal("editval", PAPER_READING)
+as_in_appendix = EditVal("editval@appendix", EditValReading(_appendix.RULES, APPENDIX_DEVIATIONS))
+as_auto_eval = EditVal("editval@auto_eval", AUTO_EVAL_READING)
+as_evaluate_edits = EditVal("editval@evaluate_edits", EditValReading(EvaluateEdits().rules, EVALUATE_EDITS_DEVIATIONS))
+as_released = EditVal("editval@released", AUTO_EVAL_READING)
+"""An alias of `editval@auto_eval`."""

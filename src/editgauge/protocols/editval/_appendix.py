@@ -11,102 +11,86 @@ from typing import TYPE_CHECKING
 
 from editgauge._util.phrases import read_size
 from editgauge._vision.geometry import box_area
-from editgauge.protocols._objects import DetectedObjects, detect
-from editgauge.protocols._rules import RuleSet, requested_position, require, score_with_evidence, subject_of
-from editgauge.protocols.editval._rules import QUERY
-from editgauge.types import Item, Score
+from editgauge.protocols._rules import RuleSet, requested_position, require, subject_of
+from editgauge.protocols.editval._rules import score_detections
+from editgauge.types import Score
 
 if TYPE_CHECKING:
-    from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
-    from editgauge.protocols.editval._rules import EditValOptions, Rule
+    from editgauge.protocols.editval._rules import EditValScene, Rule
+    from editgauge.types import Edit
 
 RULES: RuleSet[Rule] = RuleSet()
 rule = RULES.rule
 
 
 @rule("object_addition")
-async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def object_addition(scene: EditValScene) -> Score:
     """Algorithm 1: require the new object in the edited image."""
-    added = await _detect(perception, item, "edited", require(item.edit.to, "what to add"))
-    return _score(added.found, added)
+    added = await scene.detect("edited", require(scene.edit.to, "what to add"))
+    return score_detections(added.found, added)
 
 
 @rule("positional_addition")
-async def positional_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def positional_addition(scene: EditValScene) -> Score:
     """Algorithm 2: compare the left edges of the object and of the class; other sides than left and right fail."""
-    relation = requested_position(item.edit).relation
+    relation = requested_position(scene.edit).relation
     anchor, added = await gather(
-        _detect(perception, item, "source", _anchor(item)),
-        _detect(perception, item, "edited", require(item.edit.to, "what to add")),
+        scene.detect("source", _anchor(scene.edit)),
+        scene.detect("edited", require(scene.edit.to, "what to add")),
     )
     if not (anchor.found and added.found):
-        return _score(0, anchor, added)
+        return score_detections(0, anchor, added)
     done = {"left": added.box[0] < anchor.box[0], "right": added.box[0] > anchor.box[0]}
-    return _score(done.get(relation, False), anchor, added)
+    return score_detections(done.get(relation, False), anchor, added)
 
 
 @rule("object_replacement")
-async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def object_replacement(scene: EditValScene) -> Score:
     """Algorithm 3: require the new object, and not the class, in the edited image."""
     old, new = await gather(
-        _detect(perception, item, "edited", item.edit.from_ or subject_of(item.edit)),
-        _detect(perception, item, "edited", require(item.edit.to, "what to put in its place")),
+        scene.detect("edited", scene.edit.from_ or subject_of(scene.edit)),
+        scene.detect("edited", require(scene.edit.to, "what to put in its place")),
     )
-    return _score(new.found and not old.found, old, new)
+    return score_detections(new.found and not old.found, old, new)
 
 
 @rule("alter_parts")
-async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def alter_parts(scene: EditValScene) -> Score:
     """Algorithm 4: require the part's top left corner inside the box of the class, detected at any confidence."""
     subject, part = await gather(
-        detect(perception, item, "edited", subject_of(item.edit), QUERY, min_confidence=0.0),
-        _detect(perception, item, "edited", require(item.edit.to, "which part")),
+        scene.detect("edited", subject_of(scene.edit), min_confidence=0.0),
+        scene.detect("edited", require(scene.edit.to, "which part")),
     )
     if not (subject.found and part.found):
-        return _score(0, subject, part)
+        return score_detections(0, subject, part)
     (x, y, *_), (left, top, right, bottom) = part.box, subject.box
-    return _score(left <= x <= right and top <= y <= bottom, subject, part)
+    return score_detections(left <= x <= right and top <= y <= bottom, subject, part)
 
 
 @rule("position_replacement")
-async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def position_replacement(scene: EditValScene) -> Score:
     """Algorithm 5: require a left edge that moved by more than delta; other positions than left and right fail."""
-    relation = requested_position(item.edit).relation
-    before, after = await _detect_in_both(perception, item)
+    relation = requested_position(scene.edit).relation
+    before, after = await scene.both(subject_of(scene.edit))
     if not (before.found and after.found):
-        return _score(0, before, after)
+        return score_detections(0, before, after)
     moved = after.box[0] - before.box[0]
-    delta = options.delta if options.delta >= 1 else options.delta * item.source.shape[1]
-    return _score({"left": moved < -delta, "right": moved > delta}.get(relation, False), before, after)
+    return score_detections(
+        {"left": moved < -scene.delta, "right": moved > scene.delta}.get(relation, False), before, after
+    )
 
 
 @rule("size")
-async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def size(scene: EditValScene) -> Score:
     """Algorithm 6: require a larger or smaller box; the paper does not state its minimum change, so there is none."""
-    requested = read_size(require(item.edit.to, "small or large"))
-    before, after = await _detect_in_both(perception, item)
+    requested = read_size(require(scene.edit.to, "small or large"))
+    before, after = await scene.both(subject_of(scene.edit))
     if not (before.found and after.found):
-        return _score(0, before, after)
+        return score_detections(0, before, after)
     change = box_area(after.box) - box_area(before.box)
-    return _score(change > 0 if requested == "large" else change < 0, before, after)
+    return score_detections(change > 0 if requested == "large" else change < 0, before, after)
 
 
-def _anchor(item: Item) -> str:
-    position = item.edit.position
-    return (position.anchor if position else None) or subject_of(item.edit)
-
-
-async def _detect(perception: Perception, item: Item, side: Side, label: str) -> DetectedObjects:
-    return await detect(perception, item, side, label, QUERY)
-
-
-async def _detect_in_both(perception: Perception, item: Item) -> tuple[DetectedObjects, DetectedObjects]:
-    label = subject_of(item.edit)
-    before, after = await gather(_detect(perception, item, "source", label), _detect(perception, item, "edited", label))
-    return before, after
-
-
-def _score(done: float, *detected: DetectedObjects) -> Score:
-    note = ", ".join(f"{objects.summary} in the {objects.side} image" for objects in detected)
-    return score_with_evidence(done, *detected, note=note)
+def _anchor(edit: Edit) -> str:
+    position = edit.position
+    return (position.anchor if position else None) or subject_of(edit)

@@ -23,11 +23,11 @@ from editgauge.protocols._rules import (
     score_with_evidence,
     subject_of,
 )
-from editgauge.types import Item, Score
+from editgauge.types import Edit, Item, Score
 
 if TYPE_CHECKING:
     from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Relation
 
 QUERY = "a photo of {}"
@@ -44,23 +44,50 @@ class EditValOptions:
     """Whether an added object counts only if the image's class is still detected (section 3.2.2)."""
 
 
-Rule = Callable[[Item, "Perception", EditValOptions], Awaitable[Score]]
+@dataclass(frozen=True, slots=True, eq=False)
+class EditValScene:
+    """An item with the detector that is queried about it."""
+
+    item: Item
+    perception: Perception
+    options: EditValOptions
+
+    @property
+    def edit(self) -> Edit:
+        """The request."""
+        return self.item.edit
+
+    @property
+    def delta(self) -> float:
+        """Minimum movement of an object in pixels."""
+        delta = self.options.delta
+        return delta if delta >= 1 else delta * self.item.source.shape[1]
+
+    async def detect(self, side: Side, label: str, *, min_confidence: float | None = None) -> DetectedObjects:
+        """Detect the objects of a label in one image."""
+        return await detect(self.perception, self.item, side, label, QUERY, min_confidence=min_confidence)
+
+    async def both(self, label: str) -> tuple[DetectedObjects, DetectedObjects]:
+        """Detect the objects of a label in both images."""
+        before, after = await gather(self.detect("source", label), self.detect("edited", label))
+        return before, after
+
+
+Rule = Callable[[EditValScene], Awaitable[Score]]
 RULES: RuleSet[Rule] = RuleSet()
 rule = RULES.rule
 
 
 @rule("object_addition")
-async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def object_addition(scene: EditValScene) -> Score:
     """Require the new object and the old one in the edited image."""
-    label, subject = require(item.edit.to, "what to add"), item.edit.subject
-    if not (options.needs_class and subject) or subject == label:
-        added = await _detect(perception, item, "edited", label)
-        enough, count_note = check_count(len(added), item.edit.count)
+    label, subject = require(scene.edit.to, "what to add"), scene.edit.subject
+    if not (scene.options.needs_class and subject) or subject == label:
+        added = await scene.detect("edited", label)
+        enough, count_note = check_count(len(added), scene.edit.count)
         return score_with_evidence(enough, added, note=f"{added.summary}{count_note}")
-    added, subject_objects = await gather(
-        _detect(perception, item, "edited", label), _detect(perception, item, "edited", subject)
-    )
-    enough, count_note = check_count(len(added), item.edit.count)
+    added, subject_objects = await gather(scene.detect("edited", label), scene.detect("edited", subject))
+    enough, count_note = check_count(len(added), scene.edit.count)
     return score_with_evidence(
         enough and subject_objects.found,
         added,
@@ -70,43 +97,41 @@ async def object_addition(item: Item, perception: Perception, options: EditValOp
 
 
 @rule("object_replacement")
-async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def object_replacement(scene: EditValScene) -> Score:
     """Require the new object in the edited image, and the old one to be gone."""
-    old = item.edit.from_ or item.edit.subject
+    old = scene.edit.from_ or scene.edit.subject
     if old is None:
-        return await _require_new_object(item, perception)
+        return await _require_new_object(scene)
     new, gone = await gather(
-        _detect(perception, item, "edited", require(item.edit.to, "what to put in its place")),
-        _detect(perception, item, "edited", old),
+        scene.detect("edited", require(scene.edit.to, "what to put in its place")),
+        scene.detect("edited", old),
     )
     old_note = f"{gone.summary}: still there" if gone.found else f"{old} gone"
-    enough, count_note = check_count(len(new), item.edit.count)
+    enough, count_note = check_count(len(new), scene.edit.count)
     done = enough and not gone.found
     return score_with_evidence(
         done, new, gone, note=f"{new.summary}{count_note}, {old_note}: {'replaced' if done else 'not replaced'}"
     )
 
 
-async def _require_new_object(item: Item, perception: Perception) -> Score:
+async def _require_new_object(scene: EditValScene) -> Score:
     """Require that the new object is only in the edited image, if the edit names no old object."""
-    label = require(item.edit.to, "what to put in its place")
-    before, new = await gather(*(_detect(perception, item, side, label) for side in ("source", "edited")))
+    label = require(scene.edit.to, "what to put in its place")
+    before, new = await scene.both(label)
     require_absent(label, detected_in_source=before.found)
-    enough, count_note = check_count(len(new), item.edit.count)
+    enough, count_note = check_count(len(new), scene.edit.count)
     novelty = ", none in the source image" if new.found else ""
     return score_with_evidence(enough, before, new, note=f"{new.summary}{count_note}{novelty}")
 
 
 @rule("positional_addition")
-async def positional_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def positional_addition(scene: EditValScene) -> Score:
     """Require the new object's center on the requested side of the anchor in the source image."""
-    position = item.edit.position
+    position = scene.edit.position
     if position is None:
         raise UnscorableError("not_applicable", "the edit does not say where to add it")
-    beside, label = position.anchor or subject_of(item.edit), require(item.edit.to, "what to add")
-    anchor, added = await gather(
-        _detect(perception, item, "source", beside), _detect(perception, item, "edited", label)
-    )
+    beside, label = position.anchor or subject_of(scene.edit), require(scene.edit.to, "what to add")
+    anchor, added = await gather(scene.detect("source", beside), scene.detect("edited", label))
     _require_in_source(anchor)
     if not added.found:
         return score_with_evidence(0, anchor, added, note=added.summary)
@@ -118,30 +143,28 @@ async def positional_addition(item: Item, perception: Perception, options: EditV
 
 
 @rule("position_replacement")
-async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def position_replacement(scene: EditValScene) -> Score:
     """Require a horizontal movement of more than delta in the requested direction."""
-    goal = requested_position(item.edit)
+    goal = requested_position(scene.edit)
     if goal.relation not in {"left", "right", "center"}:
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
-    before, after = await _detect_in_both(perception, item)
+    before, after = await _subject_in_both(scene)
     if not after.found:
         return score_with_evidence(0, before, after, note=f"{after.summary} in the edited image")
-    width = item.source.shape[1]
+    width = scene.item.source.shape[1]
     start, end = middle(before.box)[0], middle(after.box)[0]
     direction = _direction(start, width, goal.relation)
     moved = (end - start) * (1 if direction == "right" else -1)
-    delta = options.delta if options.delta >= 1 else options.delta * width
-    note = (
-        f"the {before.label} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
-    )
-    return score_with_evidence(moved > delta, before, after, note=note, extra=_arrow(before, after))
+    distance = f"{moved:.0f} px ({moved / width:.0%} of the width)"
+    note = f"the {before.label} moved {distance} {direction}; {scene.delta:.0f} are asked"
+    return score_with_evidence(moved > scene.delta, before, after, note=note, extra=_arrow(before, after))
 
 
 @rule("size")
-async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def size(scene: EditValScene) -> Score:
     """Require a larger or smaller box, as requested."""
-    requested_size = read_size(require(item.edit.to, "small or large"))
-    before, after = await _detect_in_both(perception, item)
+    requested_size = read_size(require(scene.edit.to, "small or large"))
+    before, after = await _subject_in_both(scene)
     if not after.found:
         return score_with_evidence(0, before, after, note=f"{after.summary} in the edited image")
     ratio = box_area(after.box) / max(box_area(before.box), 1.0)
@@ -150,12 +173,12 @@ async def size(item: Item, perception: Perception, options: EditValOptions) -> S
 
 
 @rule("alter_parts")
-async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
+async def alter_parts(scene: EditValScene) -> Score:
     """Require the part, with its center in the box of the class."""
-    label, subject = require(item.edit.to, "which part"), subject_of(item.edit)
+    label, subject = require(scene.edit.to, "which part"), subject_of(scene.edit)
     part, subject_objects = await gather(
-        _detect(perception, item, "edited", label),
-        detect(perception, item, "edited", subject, QUERY, min_confidence=0.0),
+        scene.detect("edited", label),
+        scene.detect("edited", subject, min_confidence=0.0),
     )
     if not (part.found and subject_objects.found):
         return score_with_evidence(0, part, subject_objects, note=f"{part.summary}, {subject_objects.summary}")
@@ -192,17 +215,11 @@ def _direction(start: float, width: float, relation: Relation) -> Relation:
     return way(third(start, width), center) or ("right" if start < width / 2 else "left")
 
 
-async def _detect_in_both(perception: Perception, item: Item) -> tuple[DetectedObjects, DetectedObjects]:
+async def _subject_in_both(scene: EditValScene) -> tuple[DetectedObjects, DetectedObjects]:
     """Detect the class in both images; raise `UnscorableError` if it is not in the source image."""
-    before, after = await gather(
-        *(_detect(perception, item, side, subject_of(item.edit)) for side in ("source", "edited"))
-    )
+    before, after = await scene.both(subject_of(scene.edit))
     _require_in_source(before)
     return before, after
-
-
-async def _detect(perception: Perception, item: Item, on: Side, label: str) -> DetectedObjects:
-    return await detect(perception, item, on, label, QUERY)
 
 
 def _require_in_source(objects: DetectedObjects) -> None:
@@ -212,16 +229,22 @@ def _require_in_source(objects: DetectedObjects) -> None:
         )
 
 
+def score_detections(done: float, *detected: DetectedObjects) -> Score:
+    """Return a score with what was detected in which image."""
+    note = ", ".join(f"{objects.summary} in the {objects.side} image" for objects in detected)
+    return score_with_evidence(done, *detected, note=note)
+
+
 def _arrow(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:
     label = f"from {before.label} to {after.label}"
     return (Arrow("edited", *middle(before.box), *middle(after.box), label=label),)
 
 
 def _detects_phrase(phrase: str) -> Rule:
-    async def detects_phrase(item: Item, perception: Perception, options: EditValOptions) -> Score:
+    async def detects_phrase(scene: EditValScene) -> Score:
         """Require the object as the edit describes it, in one phrase."""
-        query = phrase.format(label=subject_of(item.edit), to=require(item.edit.to, "what it becomes"))
-        objects = await _detect(perception, item, "edited", query)
+        query = phrase.format(label=subject_of(scene.edit), to=require(scene.edit.to, "what it becomes"))
+        objects = await scene.detect("edited", query)
         return score_with_evidence(objects.found, objects, note=objects.summary)
 
     return detects_phrase

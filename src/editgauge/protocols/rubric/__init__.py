@@ -22,7 +22,7 @@ from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._parsing import parse_object
 from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import Prompt
-from editgauge.protocols import Part, Protocol, format_variant
+from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols.rubric._model import (
     SLOT,
     GuessedRatings,
@@ -155,7 +155,7 @@ class RubricProtocol(Protocol):
         times = self._options.repeat * (2 if self._options.swap else 1)
         return {self.judge: questions * times * outcomes} if self.judge else {}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return the scores that sets are made of, with the fields that group them."""
         scores = await self.score(item, perception)
         results = [scores[part.of] for part in self._rubric.sets]
@@ -164,7 +164,7 @@ class RubricProtocol(Protocol):
         groups = [self._rubric.field(item.edit, part.over) if part.over else "" for part in self._rubric.sets]
         return numbers, accepted, np.array(groups)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return means of group means, over the scored outcomes of each set."""
         return {part.name: _set_mean(part.over, index, parts) for index, part in enumerate(self._rubric.sets)}
 
@@ -303,7 +303,7 @@ def _mean(values: Sequence[float | Unscored | None], notes: tuple[Note, ...]) ->
     return replace(gap, evidence=(*gap.evidence, *notes))
 
 
-def _set_mean(over: str | None, index: int, parts: Sequence[Part]) -> Score | Unscored:
+def _set_mean(over: str | None, index: int, parts: Sequence[SetPart]) -> Score | Unscored:
     groups: dict[str, list[float]] = defaultdict(list)
     for values, accepted, names in parts:
         if accepted[index] and not np.isnan(values[index]):

@@ -166,7 +166,7 @@ class Rubric(RubricPart):
             return edit.type
         for key in self.fields.get(name, [name]):
             value = edit.groups.get(key, edit.extras.get(key))
-            if value is not None and value == value:  # some files write a missing value as NaN
+            if value is not None and not (isinstance(value, float) and math.isnan(value)):  # some files write NaN
                 return _text(value)
         return ABSENT
 

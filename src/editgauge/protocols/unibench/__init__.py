@@ -8,19 +8,23 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, format_variant
+from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import _rules
 from editgauge.protocols.unibench._rules import (
+    CONSISTENCY,
+    FIDELITY,
     READING_DESCRIPTIONS,
     READINGS,
     ClipSimilarity,
     Reading,
     Task,
+    as_part,
     locate_anchor,
     locate_target,
+    set_scores,
+    set_specs,
 )
-from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -107,11 +111,11 @@ class UniBench(Protocol):
             **{name: parts.get(name, absent) for name in RULES},
         }
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return the sub-scores of one outcome, by task type."""
         return as_part(Task(item).kind, await self.score(item, perception))
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the totals: means per type and kind of score, then per type, then over types."""
         return set_scores(parts, {"fidelity": FIDELITY, "consistency": CONSISTENCY})
 

@@ -1,10 +1,12 @@
-"""UniBench's tasks, located objects, CLIP similarities and sub-scores."""
+"""UniBench's tasks, located objects, CLIP similarities, sub-scores, and the totals of table 1."""
 
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import cv2
@@ -16,14 +18,15 @@ from editgauge._util.masks import BoolMask, Rectangle, bounding_box
 from editgauge._util.text import none_detected
 from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
-from editgauge.evidence import Evidence, Region
+from editgauge.evidence import Evidence, Note, Region
+from editgauge.protocols import SetPart
 from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import sentence
-from editgauge.types import Score
+from editgauge.types import Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.answers import Instances
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Item, Relation
 
 EXTRA = "unibench"
@@ -370,3 +373,81 @@ def cover_objects(before: Pixels, after: Pixels, objects: BoolMask) -> tuple[Pix
     color = mean_color(before[~objects][None])
     covered = objects[..., None]
     return np.where(covered, color, before), np.where(covered, color, after)
+
+
+Means = Mapping[str, Mapping[str, float]]
+"""Task type to kind of score to its mean over the tasks of that type."""
+
+FIDELITY: Mapping[str, tuple[str, ...]] = {
+    "change_class": ("target_fidelity",),
+    "change_color": ("target_fidelity",),
+    "generate": ("target_fidelity", "position_fidelity"),
+    "move": ("target_fidelity", "position_fidelity"),
+}
+CONSISTENCY: Mapping[str, tuple[str, ...]] = {
+    "change_class": ("background_consistency",),
+    "change_color": ("target_consistency", "background_consistency"),
+    "generate": ("background_consistency",),
+    "move": ("target_consistency", "background_consistency"),
+}
+"""Kinds of scores of each task type (UniBench, section 3.3)."""
+TOTAL_DESCRIPTION = "Total {}: mean per type and kind of score, then over kinds, then over types (table 1)."
+
+
+def set_specs(*names: str) -> tuple[ScoreSpec, ...]:
+    """Return the specifications of totals: `total_fidelity` for the score `fidelity`."""
+    return tuple(ScoreSpec(f"total_{name}", True, (-1.0, 1.0), TOTAL_DESCRIPTION.format(name)) for name in names)
+
+
+def as_part(kind: Kind, scores: Scores) -> SetPart:
+    """Return the task type and the available sub-scores of one outcome."""
+    values = {name: score.value for name, score in scores.items() if isinstance(score, Score)}
+    return np.array([KINDS.index(kind)]), np.array(list(values), np.str_), np.array(list(values.values()), np.float64)
+
+
+def set_scores(parts: Sequence[SetPart], required: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Scores:
+    """Return the totals by name; unscored if a task type lacks a kind of score."""
+    means = mean_scores(parts)
+    return {f"total_{name}": _total(means, required_kinds) for name, required_kinds in required.items()}
+
+
+def mean_scores(parts: Sequence[SetPart]) -> Means:
+    """Return the mean of every kind of score, by task type."""
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for kind, names, numbers in parts:
+        of_type = values[KINDS[int(kind[0])]]
+        for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
+            of_type[name].append(number)
+    return {kind: {name: fmean(its) for name, its in of_type.items()} for kind, of_type in values.items()}
+
+
+def _total(means: Means, required_kinds: Mapping[str, tuple[str, ...]]) -> Score | Unscored:
+    if not means:
+        return Unscored("not_applicable", "no outcome of this set could be scored")
+    value = total(means, required_kinds)
+    if value is None:
+        lacking = [f"{kind}: {name}" for kind in means for name in required_kinds[kind] if name not in means[kind]]
+        return Unscored("not_applicable", f"no outcome has these scores: {', '.join(lacking)}")
+    absent = [kind.replace("_", " ") for kind in KINDS if kind not in means]
+    is_whole = len(means) == 1 or not absent  # a row of the table is about one type alone
+    return Score(value, () if is_whole else (Note(f"Without {' and '.join(absent)}, of which there are none."),))
+
+
+def average(kinds: Mapping[str, float], required: Sequence[str]) -> float | None:
+    """Return the mean of a task type's kinds of scores; None if one is missing.
+
+    >>> average({"target_fidelity": 0.385, "position_fidelity": 0.746}, FIDELITY["move"])
+    0.5655
+    """
+    return fmean(kinds[kind] for kind in required) if all(kind in kinds for kind in required) else None
+
+
+def total(means: Means, required_kinds: Mapping[str, tuple[str, ...]]) -> float | None:
+    """Return the mean over task types; None if one of them lacks a kind of score.
+
+    >>> total({"change_class": {"target_fidelity": 0.1}, "change_color": {"target_fidelity": 0.2}}, FIDELITY)
+    0.15000000000000002
+    """
+    averages = [average(kinds, required_kinds[task]) for task, kinds in means.items()]
+    values = [mean for mean in averages if mean is not None]
+    return fmean(values) if values and len(values) == len(averages) else None

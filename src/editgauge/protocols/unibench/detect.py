@@ -13,11 +13,18 @@ from editgauge._vision.colors import color_curves, color_score, rgb_of
 from editgauge._vision.geometry import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves
-from editgauge.protocols import Part, Protocol
+from editgauge.protocols import Protocol, SetPart
 from editgauge.protocols._rules import attempt, sentence
 from editgauge.protocols.unibench import mean_score
-from editgauge.protocols.unibench._rules import Located, Task, locate_anchor, locate_target
-from editgauge.protocols.unibench._totals import as_part, set_scores, set_specs
+from editgauge.protocols.unibench._rules import (
+    Located,
+    Task,
+    as_part,
+    locate_anchor,
+    locate_target,
+    set_scores,
+    set_specs,
+)
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -60,11 +67,11 @@ class UniBenchDetect(Protocol):
         parts = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
         return {"edit": mean_score(parts, PARTS[task.kind]), **parts}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return both sub-scores of one outcome, by task type."""
         return as_part(Task(item).kind, await self.score(item, perception))
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Aggregate as in the paper: every task type counts once."""
         return set_scores(parts, {"edit": PARTS})
 

@@ -15,9 +15,9 @@ from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
 from editgauge.analysis.choice_agreement import JUDGE_SPEC as JUDGED
-from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.evidence import Note, from_json
 from editgauge.reports._figures import ProfileRow, plot_profile
+from editgauge.results import OutcomeKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.analysis.rating_agreement import Disagreements, DisputedOutcome, RatedScore
     from editgauge.analysis.ratings import PreferredOutcome, Rating
-    from editgauge.results import Key, Run
+    from editgauge.results import Run, ScoreKey
     from editgauge.types import ScoreSpec
 
 DECIMALS = 2
@@ -367,7 +367,7 @@ def _disputed_notes(agreement: Agreement, run: Run) -> Notes:
     return reasons
 
 
-def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]:
+def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[ScoreKey, str, str]]:
     """Yield the notes of protocols on these edits: record key, score and sentence.
 
     Damaged evidence is skipped; the gallery reports it.

@@ -138,7 +138,7 @@ def _time_content(context: Context) -> dict[str, Any] | None:
         "work": sum(bar.total for bar in bars),
         "plot": plot_time(bars),
         "legend": {stage: meaning for stage, meaning in LEGEND.items() if stage in drawn},
-        "asked": model_usage(profile),
+        "usage": model_usage(profile),
         "timeline": f"{FOLDER}/{TIMELINE}",
     }
 

@@ -3,16 +3,22 @@
 `editval`, `editinspector`, `2afc` and `attribute-importance` come with the project; your own file works by its path.
 """
 
-from editgauge.studies.design.answers import (
+from editgauge.studies.design._fields import (
     Answer,
+    AnswerOption,
     Answers,
+    Check,
+    Design,
+    DesignQuestion,
+    QuestionFields,
+    TreeStep,
     applicable_questions,
+    fill,
     is_asked,
     parse_form_value,
     validate_answers,
 )
-from editgauge.studies.design.fields import AnswerOption, Check, Design, DesignQuestion, QuestionFields, TreeStep, fill
-from editgauge.studies.design.reader import built_in, find_design, read_design
+from editgauge.studies.design._reader import built_in, find_design, read_design
 
 __all__ = [
     "Answer",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from editgauge._util.registry import Registry
 
 if TYPE_CHECKING:
-    from editgauge.studies.answers.records import AnswerRecord
+    from editgauge.studies.records import AnswerRecord
     from editgauge.studies.study import Study
 
 BUILT_IN = {

@@ -1,7 +1,7 @@
-"""The public annotation forms of EditInspector: three people's answers to each edit, read into a study of ours.
+"""Import the public annotations of EditInspector: the answers of three people about each edit.
 
-The study is one of the design `editinspector` over a run of the benchmark `editinspector`; the forms are rows of the
-public CSV, whose columns `metadata_annotated_*` hold one entry per annotator.
+The study needs the design `editinspector` and a run of the benchmark `editinspector`. The annotations are rows of the
+public CSV file, whose columns `metadata_annotated_*` hold one entry per annotator.
 """
 
 from __future__ import annotations
@@ -16,22 +16,18 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from editgauge._util.datasets import read_text
-from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
-from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
-from editgauge.studies.exchange.tasks import validate_task_answers
+from editgauge.studies.records import AnswerRecord
 from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
     from editgauge.studies.design import Answers
     from editgauge.studies.study import Study
 
-DESIGN_QUESTIONS = frozenset({"accuracy", "consistent", "precise", "artifacts", "caption_right", "differences"})
 ACCURACY = ("inaccurate", "reflects", "unexpected", "accurate")
 ARTIFACTS = ("none", "mild", "significant")
-LISTS = {
+COLUMNS = {
     "accuracy": "is_accurate_level",
     "artifacts": "is_artifacts_level",
     "consistent": "is_visualy_consistence",
@@ -41,67 +37,61 @@ LISTS = {
     "precise_reason": "good_quality_explanation",
     "differences": "difference_caption_explanation",
 }
-"""Our questions and the part of a column's name that follows `metadata_annotated_`."""
+"""Question to the part of its column's name that follows `metadata_annotated_`."""
 Row = Mapping[str, str]
 
 
 def refuse(_: Study, __: Path, ___: str | None) -> int:
-    """Refuses to write: the forms were filled in elsewhere, in a study that is over."""
+    """Refuse to export: the format exists for published answers only."""
     raise BadInputError("The format 'editinspector-forms' is read only: it imports EditInspector's published answers.")
 
 
 def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
     """Read one page per annotator and edit of the study."""
-    lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
-    if lacking:
-        raise BadInputError(f"The study has no question {', '.join(lacking)}; create it with `design='editinspector'`.")
+    missing = sorted(COLUMNS.keys() - {question.id for question in study.design.questions})
+    if missing:
+        raise BadInputError(f"The study has no question {', '.join(missing)}; create it with `design='editinspector'`.")
     rows = list(csv.DictReader(io.StringIO(read_text(file))))
     items = _items_by_id(study)
     problems: list[str] = []
     pages: list[AnswerRecord] = []
-    incomplete = 0
     for number, row in enumerate(rows, 1):
         try:
-            for item in items.get(row["id"], ()):
-                filled_pages = _pages(item, row)
-                complete = [page for page in filled_pages if _is_complete(study, item, page)]
-                incomplete += len(filled_pages) - len(complete)
-                pages += complete
+            for item in items.get(row["id"], items.get(_edit_id(row["id"]), [])):
+                pages += _pages(item, row)
         except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
             problems.append(f"row {number}: {type(error).__name__}: {error}")
     if problems:
         raise BadInputError(f"'{file}' is no file of EditInspector's annotations.", problems)
     if not pages:
         raise BadInputError(
-            f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?"
+            f"None of the {len(rows)} rows of '{file}' is in the study. Is its benchmark editinspector?"
         )
-    if incomplete:
-        log_info(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
     return pages
 
 
-def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
-    try:
-        validate_task_answers(study.design, item, page.answers, flipped=False, check=None)
-    except BadAnswersError:
-        return False
-    return True
-
-
 def _items_by_id(study: Study) -> dict[str, list[StudyItem]]:
-    """Return the study's items by the edit's id in the public file."""
+    """Return the study's items by the id of the public file, or by edit in runs that did not store it."""
     items: dict[str, list[StudyItem]] = {}
     with study.database.read() as session:
         for item in session.scalars(select(StudyItem)):
             session.expunge(item)
-            edit = item.content["edit"] if isinstance(item.content.get("edit"), dict) else {}
-            name = edit.get("extras", {}).get("id") or item.edit
-            items.setdefault(str(name), []).append(item)
+            original_id = item.content["edit"].get("extras", {}).get("original_id")
+            items.setdefault(str(original_id or item.edit), []).append(item)
     return items
 
 
+def _edit_id(original_id: str) -> str:
+    """Return the edit's id in MagicBrush.
+
+    >>> _edit_id("380097_Let the counter turn white._1")
+    '380097-1'
+    """
+    return f"{original_id.partition('_')[0]}-{original_id.rpartition('_')[2]}"
+
+
 def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:
-    columns = {name: _entries(row, column) for name, column in LISTS.items()}
+    columns = {name: _entries(row, column) for name, column in COLUMNS.items()}
     count = len(columns["accuracy"])
     raters = _raters(row, count)
     if not item.content["edit"].get("extras", {}).get("difference_caption"):  # the question about it is not asked
@@ -112,15 +102,15 @@ def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:
 
 
 def _entries(row: Row, column: str) -> list[Any]:
-    written = row[f"metadata_annotated_{column}"]
-    return list(ast.literal_eval(written)) if written else []
+    text = row[f"metadata_annotated_{column}"]
+    return list(ast.literal_eval(text)) if text else []
 
 
 def _raters(row: Row, count: int) -> list[str]:
     """Return the annotators' names if the file has them, else their index."""
-    written = row.get("annotators") or ""
-    named = [str(name) for name in ast.literal_eval(written)] if written.startswith("[") else []
-    return [f"editinspector-{named[index] if index < len(named) else index + 1}" for index in range(count)]
+    text = row.get("annotators") or ""
+    names = [str(name) for name in ast.literal_eval(text)] if text.startswith("[") else []
+    return [f"editinspector-{names[index] if index < len(names) else index + 1}" for index in range(count)]
 
 
 def _answers(columns: Mapping[str, list[Any]], index: int) -> Answers:

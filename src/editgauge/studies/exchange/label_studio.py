@@ -19,11 +19,10 @@ from editgauge._util.datasets import read_text
 from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge.errors import BadInputError
-from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, DesignQuestion, parse_form_value
 from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
-from editgauge.studies.exchange.tasks import (
+from editgauge.studies.exchange._tasks import (
     ExportedTask,
     image_base_url,
     item_texts,
@@ -33,7 +32,8 @@ from editgauge.studies.exchange.tasks import (
     pseudonym,
     validate_task_answers,
 )
-from editgauge.studies.quality import flags_of
+from editgauge.studies.raters import flags_of
+from editgauge.studies.records import AnswerRecord
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 

@@ -1,1 +1,0 @@
-"""Editors from elsewhere: a command, an HTTP endpoint, a Python function."""

@@ -1,1 +1,0 @@
-"""Answers of raters: stored, exported, imported."""

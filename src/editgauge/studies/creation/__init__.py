@@ -1,1 +1,0 @@
-"""Making a study from a run."""
