@@ -152,13 +152,16 @@ def test_edits_are_read_in_order_whatever_their_words(make_manifest: Callable[..
     from editgauge.types import Edit
 
     source = ImageFile("s.png", Path("/s.png"))
-    told = ["one\u2028two\x85three\x0bfour", "plain"]
-    lines = to_lines(Edit(id=f"e{n}", source=source, type="color", instruction=text) for n, text in enumerate(told))
+    edits = [
+        Edit(id=name, source=source, type="color", instruction=text)
+        for name, text in (("e0", "one\u2028two\x85three"), ("e1", "plain"))
+    ]
+    lines = to_lines(edits)
     RunWriter(tmp_path, make_manifest(), lines).__exit__()
 
-    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == dict(
-        zip(["e0", "e1"], told, strict=True)
-    )
+    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == {
+        edit.id: edit.instruction for edit in edits
+    }
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"{", b"{}\n", b"[1]\n", None])
@@ -217,7 +220,7 @@ def test_the_score_table_has_values_reasons_and_groups_by_outcome(
     run = Run(
         make_run(make_record("a", seed=3), make_record("a"), make_record("b", {"gain": "no_rule"}, source="dog.png"))
     )
-    table = run.score_table
+    table = run.score_columns
 
     assert table.values("toy", "gain") == {OutcomeKey("a", "mine", 0): 0.5, OutcomeKey("a", "mine", 3): 0.5}
     assert table.reasons("toy", "gain") == {OutcomeKey("b", "mine", 0): "no_rule"}

@@ -19,7 +19,7 @@ from editgauge.evidence import Evidence, Note, from_json
 from editgauge.results import tables
 from editgauge.results._journal import journals, read_journal
 from editgauge.results._records import OutcomeKey, ScoreKey, ScoreRecord
-from editgauge.results._score_table import ScoreTable
+from editgauge.results._score_columns import ScoreColumns
 from editgauge.results.edits import read_edits, read_inputs
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, read_sets
@@ -120,9 +120,9 @@ class Run:
         return self.table
 
     @cached_property
-    def score_table(self) -> ScoreTable:
+    def score_columns(self) -> ScoreColumns:
         """The columns of `table` that analysis needs, as numpy arrays."""
-        return ScoreTable.of(self.table)
+        return ScoreColumns.of(self.table)
 
     def iter_outcomes(
         self, edits: Collection[str] | None = None, *, with_notes: bool = True
