@@ -13,6 +13,7 @@ import pytest
 from markupsafe import Markup
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
+from editgauge._util.text import printable
 from editgauge.analysis.summary import FEW_SOURCES, MEAN_COLUMNS, mean_row, summarize
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, Region, to_json

@@ -187,7 +187,7 @@ class Tally:
     @classmethod
     def of(cls, run: Run) -> Tally:
         """Count the scores of a run."""
-        table = run.score_table
+        table = run.score_columns
         outcome = _number_rows(table.method.codes, table.edit.codes, table.seed)
         _, first, outcome_index = np.unique(outcome, return_index=True, return_inverse=True)
         _, first_of_records = np.unique(_number_rows(outcome, table.protocol.codes), return_index=True)
@@ -208,26 +208,26 @@ class Tally:
 
     def with_any(self, keys: Iterable[ScoreKey]) -> int:
         """Count the outcomes with a value of at least one of these scores."""
-        rows = [self.run.score_table.scored(*key) for key in keys]
+        rows = [self.run.score_columns.scored(*key) for key in keys]
         return int(np.unique(self.outcome_index[np.concatenate(rows)]).size) if rows else 0
 
     def edits(self, method: str) -> int:
         """Count the edits that the method has outcomes of."""
         rows = self.first[self._is_of(method, self.first)]
-        return int(np.unique(self.run.score_table.edit.codes[rows]).size)
+        return int(np.unique(self.run.score_columns.edit.codes[rows]).size)
 
     def incomplete_edits(self) -> set[str]:
         """Return the edits with an outcome that lacks a score, even one that does not apply."""
-        return set(self.run.score_table.edit.decode(self.first[self.lacking > 0]))
+        return set(self.run.score_columns.edit.decode(self.first[self.lacking > 0]))
 
     def _is_of(self, method: str | None, rows: Indices) -> NDArray[np.bool_]:
         if method is None:
             return np.ones(rows.size, np.bool_)
-        return self.run.score_table.method.equals(method)[rows]
+        return self.run.score_columns.method.equals(method)[rows]
 
 
 def _number_rows(*columns: Indices) -> Indices:
-    """Number the rows so that those that agree in all columns get the same number."""
+    """Assign the same number to rows that agree in all columns."""
     number = np.zeros(columns[0].size, np.int64)
     for column in columns:
         _, code = np.unique(column, return_inverse=True)

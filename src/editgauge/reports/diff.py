@@ -99,7 +99,7 @@ def write_changes(first: Run, second: Run, changes: RunDifference, file: Path) -
     moves = {key: _moves(*pair, specs) for key, pair in pairs.items()}
     album = EmbeddedAlbum()
     examples = {
-        better: [_changed(key, *pairs[key], moves[key], second, album) for key in _most(moves, better=better)]
+        better: [_changed(*pairs[key], moves[key], second, album) for key in _most(moves, better=better)]
         for better in (True, False)
     }
     table, verdicts = _table(first, second, specs)
@@ -123,10 +123,10 @@ def write_changes(first: Run, second: Run, changes: RunDifference, file: Path) -
 
 def _names(first: Run, second: Run) -> tuple[str, str]:
     """Return the names of the folders, with their parents if they are equal."""
-    one, two = first.folder.resolve(), second.folder.resolve()
-    if one.name != two.name:
-        return one.name, two.name
-    return f"{one.parent.name}/{one.name}", f"{two.parent.name}/{two.name}"
+    old, new = first.folder.resolve(), second.folder.resolve()
+    if old.name != new.name:
+        return old.name, new.name
+    return f"{old.parent.name}/{old.name}", f"{new.parent.name}/{new.name}"
 
 
 def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterable[str]) -> list[str]:
@@ -178,14 +178,9 @@ def _most(moves: dict[OutcomeKey, list[MovedScore]], *, better: bool) -> list[Ou
 
 
 def _changed(
-    key: OutcomeKey,
-    before: ScoredOutcome,
-    after: ScoredOutcome,
-    moves: Sequence[MovedScore],
-    run: Run,
-    album: EmbeddedAlbum,
+    before: ScoredOutcome, after: ScoredOutcome, moves: Sequence[MovedScore], run: Run, album: EmbeddedAlbum
 ) -> ChangedOutcome:
-    edit, method, seed = key
+    edit, method, seed = after.key
     files = (("source", after.source), (OLD, before.edited), (NEW, after.edited))
     return ChangedOutcome(
         title=run.edits.get(edit, {}).get("instruction", "") or edit,
@@ -221,7 +216,7 @@ def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[R
         for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
             before, after = (values_by_edit(of_run, *key, method) for of_run in outcomes)
             pair = merge_tests(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
-            name = Label(directed(_named(key, second), spec.higher_is_better), "/".join(key))
+            name = Label(directed(_named(key, second), higher_is_better=spec.higher_is_better), "/".join(key))
             if pair is None or pair.value is None:
                 rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
                 continue
