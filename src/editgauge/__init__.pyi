@@ -59,6 +59,7 @@ from editgauge.engine.edit import EditResult as EditResult
 from editgauge.engine.edit import edit as edit
 from editgauge.engine.merge import merge as merge
 from editgauge.engine.parse import parse as parse
+from editgauge.engine.parse import parse as understand
 from editgauge.engine.plan import Forecast as Forecast
 from editgauge.engine.plan import plan as plan
 from editgauge.engine.prefer import PreferenceResult as PreferenceResult
@@ -97,6 +98,7 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
+from editgauge.models._selftest import SelfTest as SelfTest
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.perception import Perception as Perception
 from editgauge.models.roles import Model as Model
@@ -122,10 +124,10 @@ from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.serve import serve as serve
-from editgauge.studies.study import StudyStatus as StudyStatus
-from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.raters import Invitation as Invitation
+from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.study import Study as Study
+from editgauge.studies.study import StudyStatus as StudyStatus
 from editgauge.studies.verbs import StudyAnalysis as StudyAnalysis
 from editgauge.types import Benchmark as Benchmark
 from editgauge.types import Edit as Edit
