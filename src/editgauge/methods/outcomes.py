@@ -2,8 +2,8 @@
 
 A line is `{"id": edit id, "image_path": file}`, as EvalScope has it too, or `{"id": edit id, "absence": why there is no
 image}`. It may hold `seed` and `prompt`, `rewriter` and the original `instruction` where the prompt was rewritten, and
-what `editgauge edit` adds, `source_prompt` and `seconds`. An id that no edit has is taken for the benchmark's own key of
-an edit, if only one edit has that key. A folder that holds `outcomes.jsonl` is read by it, unless a layout is requested.
+what `editgauge edit` adds, `source_prompt` and `seconds`. An id that no edit has is taken for the benchmark's own key
+of an edit, if only one has that key. A folder that holds `outcomes.jsonl` is read by it, unless a layout is requested.
 """
 
 from __future__ import annotations
