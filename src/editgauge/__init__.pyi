@@ -115,7 +115,6 @@ from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import ReportPage as ReportPage
 from editgauge.reports.report import report as report
-from editgauge.results import OutcomeKey as OutcomeKey
 from editgauge.results import Run as Run
 from editgauge.results import ScoreKey as ScoreKey
 from editgauge.results import ScoreRecord as ScoreRecord

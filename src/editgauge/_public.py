@@ -196,7 +196,6 @@ EXTENSION_NAMES: dict[str, str] = {
     **{name: f"editgauge.metrics.base:{name}" for name in ("Metric", "check_pair", "counted_pixels", "metric")},
     "Layout": "editgauge.methods.layouts:Layout",
     "MethodPrompt": "editgauge.methods.prompts:MethodPrompt",
-    "OutcomeKey": "editgauge.results:OutcomeKey",
     "ScoreKey": "editgauge.results:ScoreKey",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
     "RefusedError": "editgauge.methods.card:RefusedError",
