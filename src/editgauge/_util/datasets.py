@@ -98,7 +98,8 @@ def read_json(file: Path, faults: Faults, kind: type) -> Any:
         return values
 
     try:
-        value = json.loads(read_text(file), object_pairs_hook=check_duplicates)
+        text = re.sub(r"^\s*//.*$", "", read_text(file), flags=re.MULTILINE)  # comments, as papers print them
+        value = json.loads(text, object_pairs_hook=check_duplicates)
     except json.JSONDecodeError as error:
         raise BadInputError(
             f"'{file}' is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."

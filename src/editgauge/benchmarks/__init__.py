@@ -85,11 +85,12 @@ def with_turns(benchmark: Benchmark) -> Benchmark:
         return benchmark
     by_id: dict[str, Edit] = {}
     for edit in benchmark.edits:
-        before = by_id.get(edit.follows or "")
-        if before is not None:
-            first, masks = before.first_source or before.source, (*before.masks_before, before.mask)
-            edit = replace(edit, first_source=first, masks_before=masks)
-        by_id[edit.id] = edit
+        previous = by_id.get(edit.follows or "")
+        if previous is None:
+            by_id[edit.id] = edit
+        else:
+            first, masks = previous.first_source or previous.source, (*previous.masks_before, previous.mask)
+            by_id[edit.id] = replace(edit, first_source=first, masks_before=masks)
     return replace(benchmark, edits=tuple(by_id.values()))
 
 

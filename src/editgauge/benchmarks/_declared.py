@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -50,8 +51,8 @@ class PublicLayout(BaseModel):
     suffix: str = ""
     """Of pictures that are named without one."""
     instruction: Field_
-    each: str | None = None
-    """The instruction is a list: an edit of each, and this group holds its number, counted from 1."""
+    list_group: str | None = None
+    """The instruction is a list of edits; this group holds the index of each, counted from 1."""
     reference: Field_ = []
     mask: Field_ = []
     source_caption: Field_ = []
@@ -154,9 +155,9 @@ class RecordReader:
         groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
         key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
         for index, text in enumerate(texts, start=1):
-            of_each = {layout.each: str(index)} if layout.each else {}
+            index_group = {layout.list_group: str(index)} if layout.list_group else {}
             edit = Edit(
-                id=self.ids.give(*(key or [str(record)]), *of_each.values()),
+                id=self.ids.give(*(key or [str(record)]), *index_group.values()),
                 source=source,
                 type=self.types.get(groups.get("task", "").casefold(), UNSPECIFIED),
                 instruction=text,
@@ -165,7 +166,7 @@ class RecordReader:
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
                 inputs=tuple(InputImage(candidate, layout.role) for candidate in further),
-                groups=groups | of_each,
+                groups=groups | index_group,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
             yield complete_edit(edit)
@@ -176,9 +177,9 @@ class RecordReader:
 
     def _instructions(self, values: Mapping[str, Any], record: object) -> list[str]:
         value = _first(values, self.layout.instruction)
-        texts = value if self.layout.each and isinstance(value, list) else [value]
+        texts = value if self.layout.list_group and isinstance(value, list) else [value]
         if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-            wanted_texts = "a list of texts" if self.layout.each else "a text"
+            wanted_texts = "a list of texts" if self.layout.list_group else "a text"
             name = self.layout.instruction[0]
             self.faults.add(
                 record,
@@ -241,7 +242,7 @@ def _value(values: Mapping[str, Any], field: str) -> Any:
     value: Any = values
     for part in field.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
-    return None if value != value else value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _text(value: Any) -> str:

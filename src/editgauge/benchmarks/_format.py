@@ -384,14 +384,14 @@ def _scene(word: Any, location: Location, images: RecipeSources) -> str | ImageF
     return source.picture if source else None
 
 
-def _point(value: Any, location: Location, images: RecipeSources) -> tuple[float, float] | None:
+def _point(value: Any, location: Location, _images: RecipeSources) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
         location.report(f"'{location.path[-1]}' is a pixel position [x, y], got {format_value(value)}")
         return None
     return float(value[0]), float(value[1])
 
 
-def _amount(value: Any, location: Location, images: RecipeSources) -> float | None:
+def _amount(value: Any, location: Location, _images: RecipeSources) -> float | None:
     if not is_number(value) or value <= 0:
         location.report(f"'{location.path[-1]}' is a number over 0, got {format_value(value)}")
         return None
@@ -399,7 +399,7 @@ def _amount(value: Any, location: Location, images: RecipeSources) -> float | No
 
 
 def _one_of(kind: str, names: tuple[str, ...]) -> ReadPart:
-    def read(value: Any, location: Location, images: RecipeSources) -> str | None:
+    def read(value: Any, location: Location, _images: RecipeSources) -> str | None:
         if value in names:
             return str(value)
         location.report(describe_unknown(kind, str(value), names))

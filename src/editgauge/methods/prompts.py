@@ -58,6 +58,10 @@ TEXT_FIELDS = {"instruction": "instruction", "caption": "target_caption", "sourc
 """What an edit may bring itself in place of each kind of template."""
 
 
+ANNOTATED_SETS = frozenset({"unibench"})
+"""Template sets of benchmarks whose captions are annotated: their captions serve edits that have none."""
+
+
 @dataclass(frozen=True, slots=True)
 class MethodPrompt:
     """What a method is asked about an edit."""
@@ -136,7 +140,10 @@ class _Writer:
 
     def words(self, kind: str, edit_text: str | None, token: str | None = None) -> Made:
         """Return the edit's text, or render a template if it has none or templates take precedence."""
-        use_template = self.overrides and has_template(self.template, kind, self.edit.type, self.folder)
+        annotated = kind != "instruction" and not self.folder and self.template in ANNOTATED_SETS
+        use_template = (
+            self.overrides and not annotated and has_template(self.template, kind, self.edit.type, self.folder)
+        )
         return (_given(edit_text) if not use_template else None) or self.write(kind, token)
 
     def write(self, kind: str, token: str | None = None) -> Made:
@@ -175,8 +182,8 @@ def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, 
     subject, to, before = (normalize_text(words or "") for words in (edit.subject, edit.to, edit.from_))
     position = edit.position
     if edit.type == "position_replacement":
-        position = position or _place(to)
-        was = _place(before)
+        position = position or _relation_position(to)
+        was = _relation_position(before)
         before = phrase(was.relation, "") if was else ""
     anchor = normalize_text(
         (position and position.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else "")
@@ -221,7 +228,7 @@ def _tokened(token: str, phrase: str) -> str:
     return f"{first} {token} {remainder}" if remainder and has_determiner(bare) else f"{token} {bare}"
 
 
-def _place(word: str) -> Position | None:
+def _relation_position(word: str) -> Position | None:
     return next((Position(relation) for relation in get_args(Relation) if word.lower() == relation), None)
 
 

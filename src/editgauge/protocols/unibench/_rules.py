@@ -26,7 +26,7 @@ from editgauge.types import Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.answers import Instances
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Item, Relation
 
 EXTRA = "unibench"
