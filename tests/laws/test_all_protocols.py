@@ -18,7 +18,7 @@ from editgauge._util.images import ImageArray, ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.engine._options import open_protocols_with_models
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.options import ModelOptions
 from editgauge.protocols import BUILT_IN, Protocol, _changes
