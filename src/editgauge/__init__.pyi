@@ -59,6 +59,7 @@ from editgauge.engine.edit import EditResult as EditResult
 from editgauge.engine.edit import edit as edit
 from editgauge.engine.merge import merge as merge
 from editgauge.engine.parse import parse as parse
+from editgauge.engine.parse import parse as understand
 from editgauge.engine.plan import Forecast as Forecast
 from editgauge.engine.plan import plan as plan
 from editgauge.engine.prefer import PreferenceResult as PreferenceResult
@@ -98,9 +99,9 @@ from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
 from editgauge.models.answers import Vector as Vector
-from editgauge.models.interfaces import Model as Model
-from editgauge.models.interfaces import ModelCard as ModelCard
-from editgauge.models.interfaces import Perception as Perception
+from editgauge.models.perception import Perception as Perception
+from editgauge.models.roles import Model as Model
+from editgauge.models.roles import ModelCard as ModelCard
 from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.models.weights._store import WeightFiles as WeightFiles
 from editgauge.models.weights._store import WeightInfo as WeightInfo
@@ -122,10 +123,10 @@ from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.serve import serve as serve
-from editgauge.studies.study import StudyStatus as StudyStatus
-from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.raters import Invitation as Invitation
+from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.study import Study as Study
+from editgauge.studies.study import StudyStatus as StudyStatus
 from editgauge.studies.verbs import StudyAnalysis as StudyAnalysis
 from editgauge.types import Benchmark as Benchmark
 from editgauge.types import Edit as Edit

@@ -200,9 +200,9 @@ EXTENSION_NAMES: dict[str, str] = {
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
     "RefusedError": "editgauge.methods.card:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
-    "Model": "editgauge.models.interfaces:Model",
-    "ModelCard": "editgauge.models.interfaces:ModelCard",
-    "Perception": "editgauge.models.interfaces:Perception",
+    "Model": "editgauge.models.roles:Model",
+    "ModelCard": "editgauge.models.roles:ModelCard",
+    "Perception": "editgauge.models.perception:Perception",
     "Vector": "editgauge.models.answers:Vector",
     "MissingWeightsError": "editgauge.models.weights:MissingWeightsError",
     # what the verbs return

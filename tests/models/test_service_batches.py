@@ -11,7 +11,7 @@ import pytest
 
 from editgauge._util.images import Pixels
 from editgauge.models import BUILT_IN
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -36,7 +36,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     network = transformers.ViTModel(config, add_pooling_layer=False).eval()
     with torch.no_grad():
         for values in network.parameters():
-            values *= 1 if values.ndim < 2 else 5  # as initialized, a small network hardly tells pictures apart
+            values.mul_(1 if values.ndim < 2 else 5)  # as initialized, a small network hardly tells pictures apart
     network.save_pretrained(folder)
     transformers.ViTImageProcessorPil(size={"height": 64, "width": 64}).save_pretrained(folder)
     FOLDER.append(folder)

@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from editgauge._util.concurrency import run_async
 from editgauge.errors import EditGaugeError
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import TextReader
-from editgauge.models.tesseract import Tesseract, lines_of
+from editgauge.models.lite.text import Tesseract, parse_tesseract_table
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import TextReader
 from editgauge.models.weights import MissingWeightsError
 
 BOARD = np.full((120, 400, 3), 255, np.uint8)
@@ -62,11 +62,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_words_of_one_line_are_put_together_and_doubtful_ones_left_out() -> None:
-    lines = lines_of(TABLE)
+    lines = parse_tesseract_table(TABLE)
     assert lines.texts == ("BAKERY", 'OPEN 24"h')
     np.testing.assert_array_equal(lines.boxes, [[10, 10, 70, 30], [30, 70, 230, 90]])
     np.testing.assert_allclose(lines.confidences, [0.88, 0.9378], atol=1e-4)
-    assert len(lines_of(HEAD)) == 0
+    assert len(parse_tesseract_table(HEAD)) == 0
 
 
 def test_an_installed_program_plays_the_role(program: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from editgauge._util.registry import Registry
 from editgauge.models.catalog import import_paths
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Model
+    from editgauge.models.roles import Model
 
 BUILT_IN: dict[str, str] = import_paths()
 

@@ -15,7 +15,7 @@ from typing import cast
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.models import models
 from editgauge.models.catalog import MODELS, attribute_of
-from editgauge.models.interfaces import ROLES, Model, ModelCard
+from editgauge.models.roles import ROLES, Model, ModelCard
 from editgauge.models.weights import MissingWeightsError, available, weights_of
 
 FAMILIES: dict[str, str] = {

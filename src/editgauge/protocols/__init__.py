@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.judges._interfaces import Judging
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item, Scores, ScoreSpec
 
     class JudgingPerception(Perception, Judging, typing.Protocol):

@@ -12,7 +12,7 @@ import torch
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
 from editgauge.models.hub.clip import ClipEmbedder, attention_pooled
-from editgauge.models.interfaces import JointEmbedder
+from editgauge.models.roles import JointEmbedder
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from editgauge._util.images import Pixels
 from editgauge.models.hub.dino import DinoEmbedder
-from editgauge.models.interfaces import ImageEmbedder
+from editgauge.models.roles import ImageEmbedder
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import torch
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.hub.grounding_dino import MIN_CONFIDENCE, GroundingDetector, joined, tokens_within
-from editgauge.models.interfaces import Detector
+from editgauge.models.roles import Detector
 
 pytestmark = pytest.mark.slow
 

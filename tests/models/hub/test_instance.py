@@ -15,7 +15,7 @@ from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub._network import around, overlap
 from editgauge.models.hub.instance import MIN_CONFIDENCE, InstanceDetector, InstanceSegmenter, resize_masks
-from editgauge.models.interfaces import Detector, Segmenter
+from editgauge.models.roles import Detector, Segmenter
 
 pytestmark = pytest.mark.slow
 

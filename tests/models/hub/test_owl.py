@@ -12,7 +12,7 @@ import torch
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Detections
 from editgauge.models.hub.owl import MIN_CONFIDENCE, OwlDetector
-from editgauge.models.interfaces import Detector
+from editgauge.models.roles import Detector
 
 pytestmark = pytest.mark.slow
 

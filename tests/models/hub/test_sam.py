@@ -14,7 +14,7 @@ from PIL import Image
 from editgauge._util.images import Pixels
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.hub.sam import SamSegmenter
-from editgauge.models.interfaces import Segmenter
+from editgauge.models.roles import Segmenter
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import torch
 
 from editgauge._util.images import Pixels
 from editgauge.models.hub.semantic import ClassMapper
-from editgauge.models.interfaces import SemanticSegmenter
+from editgauge.models.roles import SemanticSegmenter
 
 pytestmark = pytest.mark.slow
 

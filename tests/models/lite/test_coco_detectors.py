@@ -17,8 +17,8 @@ from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import photos
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features
-from editgauge.models.interfaces import Detector
-from editgauge.models.lite.coco_detectors import CocoDetector, EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.lite.detectors import CocoDetector, EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.roles import Detector
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.weights import MissingWeightsError, available
 

@@ -13,10 +13,10 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite._runtime import imagenet_scaled, onnx_session
-from editgauge.models.lite.dinov2 import FILE, ID, LAST_NORM, LENGTH, DinoV2Small, _cut_at, _square
+from editgauge.models.lite.embedders import DINO_FILE, DINO_LENGTH, LAST_NORM, DinoV2Small, _cut_at, _dino_square
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import ImageEmbedder, PatchEmbedder
 from editgauge.models.weights import available, weights_of
 
 pytestmark = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: run `editgauge models pull lite`")
@@ -26,7 +26,9 @@ DINO = DinoV2Small()
 
 def test_the_weights_have_the_shapes_of_the_published_vit_s14() -> None:
     onnx: Any = pytest.importorskip("onnx")
-    shapes = {each.name: tuple(each.dims) for each in onnx.load(weights_of("dinov2-s14").path(FILE)).graph.initializer}
+    shapes = {
+        each.name: tuple(each.dims) for each in onnx.load(weights_of("dinov2-s14").path(DINO_FILE)).graph.initializer
+    }
     named = {name.removeprefix("model."): shape for name, shape in shapes.items()}
     assert named["patch_embed.proj.weight"] == (384, 3, 14, 14)
     assert named["cls_token"] == (1, 1, 384)
@@ -50,11 +52,13 @@ def test_tokens_come_out_normalized_one_per_patch() -> None:
 
 
 def test_tokens_in_whole_numbers_are_those_of_the_published_network() -> None:
-    published = onnx_session(_cut_at(weights_of("dinov2-s14").path(FILE), LAST_NORM, LENGTH).SerializeToString(), ID, 1)
+    published = onnx_session(
+        _cut_at(weights_of("dinov2-s14").path(DINO_FILE), LAST_NORM, DINO_LENGTH).SerializeToString(), "DINOv2", 1
+    )
     for picture in (photographs.chelsea(), photographs.coffee(), photographs.astronaut()):
-        expected = published.run(None, {"input": imagenet_scaled(_square(picture))})[0][0]
+        expected = published.run(None, {"input": imagenet_scaled(_dino_square(picture))})[0][0]
         patches = DINO.patches([picture])[0]
-        tokens = np.vstack([patches.class_token, patches.tokens.reshape(-1, LENGTH)]).astype(np.float32)
+        tokens = np.vstack([patches.class_token, patches.tokens.reshape(-1, DINO_LENGTH)]).astype(np.float32)
         cosines = (_units(tokens) * _units(expected)).sum(axis=1)
         assert cosines.mean() > 0.993
         assert cosines.min() > 0.95

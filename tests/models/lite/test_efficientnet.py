@@ -12,10 +12,10 @@ import skimage.data
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassScores
-from editgauge.models.interfaces import Classifier
-from editgauge.models.lite.efficientnet import EfficientNetLite2, EfficientNetLite3
+from editgauge.models.lite.classifiers import EfficientNetLite2, EfficientNetLite3
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import Classifier
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.imagenet import ImageNetVocabulary, class_names, class_words, classes_of, coverage_of
 from editgauge.models.weights import available

@@ -12,10 +12,8 @@ import skimage.data
 
 from editgauge._util.images import Pixels
 from editgauge.errors import MissingExtraError
-from editgauge.models.interfaces import ImageEmbedder, TextEmbedder
-from editgauge.models.lite.augnet import AugNet
-from editgauge.models.lite.inception import InceptionFid, scaled_from_corner
-from editgauge.models.lite.minilm import MiniLm
+from editgauge.models.lite.embedders import AugNet, InceptionFid, MiniLm, scaled_from_corner
+from editgauge.models.roles import ImageEmbedder, TextEmbedder
 from editgauge.models.weights import weights_of
 
 torch: Any = pytest.importorskip("torch")

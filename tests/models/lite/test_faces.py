@@ -13,10 +13,10 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.evidence import Box
 from editgauge.models._cache import pack, unpack
-from editgauge.models._service import ModelService
 from editgauge.models.answers import EXPRESSIONS, Faces
-from editgauge.models.interfaces import FaceReader
-from editgauge.models.lite.faces import POINTS_OF_EXPRESSIONS, LiteFaces
+from editgauge.models.lite.people import POINTS_OF_EXPRESSIONS, LiteFaces
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import FaceReader
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(

@@ -13,10 +13,10 @@ import yaml
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
 from editgauge.models.answers import MIN_ATTRIBUTE_MARGIN, MIN_SCENE_SHARE, SceneScores
-from editgauge.models.interfaces import SceneClassifier
-from editgauge.models.lite.places365 import Places365
+from editgauge.models.lite.classifiers import Places365
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import SceneClassifier
 from editgauge.models.weights import available, weights_of
 from tests.shared_data import shared_data
 

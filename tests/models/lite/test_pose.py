@@ -12,10 +12,10 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.evidence import Arrow, Box
 from editgauge.models._cache import pack, unpack
-from editgauge.models._service import ModelService
 from editgauge.models.answers import JOINTS, Poses
-from editgauge.models.interfaces import PoseReader
-from editgauge.models.lite.pose import RtmPose
+from editgauge.models.lite.people import RtmPose
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import PoseReader
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(not available("rtmpose-s"), reason="NOT TESTED: run `editgauge models pull lite-plus`")

@@ -15,9 +15,9 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.evidence import Box
 from editgauge.models._cache import pack, unpack
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import TextReader
-from editgauge.models.lite.ppocr import PpOcr, lines_in
+from editgauge.models.lite.text import PpOcr, lines_in
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import TextReader
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(not available("pp-ocr"), reason="NOT TESTED: run `editgauge models pull lite`")

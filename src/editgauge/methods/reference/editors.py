@@ -24,7 +24,7 @@ from editgauge.recipes import Background, Move, Recipe, Remove, Replace, Resize,
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Inpainter
+    from editgauge.models.roles import Inpainter
     from editgauge.types import Edit
 
 OVERDONE_FLAWS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}

@@ -1,7 +1,8 @@
-"""The roles a model can play, and what a protocol may ask.
+"""The roles of models, and the methods that each role requires.
 
-Every model answers whole batches, because the service collects what many items ask. Where the architecture allows it
-the work is split: `look` does what depends on the image alone, once, and a second, cheap step answers each question.
+Every model answers batches, because questions of many items are collected. Where the architecture allows it the work is
+split: `look` does what depends on the image alone, once, and a second, cheap step answers each question. A new role
+needs a class here with its row in `ROLES`, the type of its answer in `answers.py`, and a method of `Perception`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from editgauge.models.answers import (
     Detections,
     Faces,
     Features,
-    Instances,
     Keys,
     Patches,
     Poses,
@@ -281,119 +281,3 @@ ROLES: dict[str, type] = {
     "text_similarity": TextEmbedder,
     "inpainter": Inpainter,
 }
-
-
-class Perception(Protocol):
-    """Access of protocols to the models; calls raise `UnscorableError` when there is no answer."""
-
-    def card(self, role: str) -> ModelCard:
-        """Return the card of the model that plays a role."""
-        ...
-
-    def vocabulary(self) -> tuple[str, ...] | None:
-        """Return the detector's vocabulary; None if it takes any phrase."""
-        ...
-
-    async def detect(
-        self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
-    ) -> Detections:
-        """Detect objects that match the phrases.
-
-        Args:
-            image: the image that is asked about
-            phrases: what to look for
-            least: the confidence that counts as seen, instead of the operating point
-            compete: whether each box answers only the phrase that it fits best
-
-        """
-        ...
-
-    async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
-        """Detect all classes of a closed vocabulary."""
-        ...
-
-    async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
-        """Return one mask per box or point."""
-        ...
-
-    async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        """Detect the phrases and segment each detection."""
-        ...
-
-    async def classes(self, image: Pixels) -> ClassMap:
-        """Return the class of every pixel."""
-        ...
-
-    async def embed_image(self, image: Pixels) -> Vector:
-        """Embed an image as a unit vector of the image embedder."""
-        ...
-
-    async def patches(self, image: Pixels) -> Patches:
-        """Return the patch tokens of the image embedder; not every embedder has them."""
-        ...
-
-    async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
-        """Return the keys of the image embedder's last attention, one row per token.
-
-        `of_bytes` feeds the network pixels from 0 to 255, as some released code does.
-        """
-        ...
-
-    def knows(self, phrase: str) -> bool:
-        """Tell whether the classifier has classes for a phrase; False when there is no classifier."""
-        ...
-
-    async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
-        """Classify the image, or the part of it in a box.
-
-        `ClassScores.share(phrase)` is the probability of a phrase.
-        """
-        ...
-
-    def knows_scene(self, phrase: str) -> bool:
-        """Tell whether the scene classifier has scenes or attributes for a phrase; False without one."""
-        ...
-
-    async def scenes(self, image: Pixels) -> SceneScores:
-        """Classify the surroundings in an image."""
-        ...
-
-    async def read_text(self, image: Pixels) -> TextLines:
-        """Read the lines of text in an image; may be empty."""
-        ...
-
-    async def faces(self, image: Pixels) -> Faces:
-        """Detect the faces in an image; may be empty."""
-        ...
-
-    async def poses(self, image: Pixels) -> Poses:
-        """Detect people with their body joints; may be empty."""
-        ...
-
-    async def fid_features(self, image: Pixels) -> Vector:
-        """Return the features from which FID and KID are computed."""
-        ...
-
-    async def joint_image(self, image: Pixels) -> Vector:
-        """Embed an image as a unit vector in the space shared with texts."""
-        ...
-
-    async def joint_text(self, text: str) -> Vector:
-        """Embed a text as a unit vector in the space shared with images."""
-        ...
-
-    async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
-        """Return the relevance of every pixel for the similarity with a vector of the joint space."""
-        ...
-
-    async def distance(self, before: Pixels, after: Pixels) -> float:
-        """Return the perceptual distance of two images."""
-        ...
-
-    async def caption(self, image: Pixels) -> str:
-        """Describe the image in one sentence."""
-        ...
-
-    async def similarity(self, text: str, other: str) -> float:
-        """Return the similarity of meaning of two texts, from -1 to 1."""
-        ...

@@ -16,9 +16,9 @@ from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models import BUILT_IN
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap, Detections, Features, SegmentPrompt, Vector
-from editgauge.models.interfaces import ModelCard, Perception
+from editgauge.models.perception import ModelService, Perception
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import MissingWeightsError
 
 Result = TypeVar("Result")
@@ -386,7 +386,7 @@ def test_another_revision_or_setting_is_another_model(
 def test_what_is_large_is_kept_in_memory_only(
     pictures: list[Pixels], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editgauge.models._service.MAX_BYTES_ON_DISK", 10_000)
+    monkeypatch.setattr("editgauge.models._cache.MAX_BYTES_ON_DISK", 10_000)
     for phrase in ("a", "b"):
         see = ModelService({"detector": "OpenBrightness"}, tmp_path)
         for _ in range(2):

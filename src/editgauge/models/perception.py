@@ -1,4 +1,4 @@
-"""`ModelService` answers the questions of protocols with the models of a run.
+"""`Perception` is what protocols ask: `await perception.detect(image, "zebra")`.
 
 Every answer is cached by content. What is not cached is batched over all items that ask at the same time. Models that
 encode an image once and then answer many questions about it are asked in these two steps.
@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge import __version__
-from editgauge._util import profiling
-from editgauge._util.batching import Ask, Request
+from editgauge._util.batching import Ask
 from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
 from editgauge.models import _native
-from editgauge.models._cache import Answer, Memory, Store, TwoLevels, open_store, size_of
-from editgauge.models._factory import describe, make_models
+from editgauge.models._cache import CachedModel, new_memory, open_store
+from editgauge.models._factory import make_models
 from editgauge.models._native import in_native_resolution
 from editgauge.models.answers import (
     ClassMap,
@@ -42,165 +39,31 @@ from editgauge.models.answers import (
     TextLines,
     Vector,
 )
-from editgauge.models.interfaces import Detector, KeyEmbedder, Model, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
+from editgauge.models.roles import Detector, KeyEmbedder, ModelCard, PatchEmbedder
 from editgauge.models.vocabulary.imagenet import classes_of
 from editgauge.models.vocabulary.places import attributes_of, scenes_of
 
-__all__ = ["CachedModel", "ModelService", "describe"]
 
-MAX_BYTES_ON_DISK = 4_000_000
-"""Larger answers stay in memory. What OWL-ViT keeps of an image (1.8 MB for a second of work) is worth a place on the
-disk; what SAM keeps (4.2 MB and more) would push out ten thousand answers for every few hundred images."""
-POSTPROCESSING_SETTINGS = {"operating_point"}
-"""Settings that are applied to what was answered, so that another value costs nothing."""
+class Perception(Protocol):
+    """Access of protocols to the models of a run; calls raise `UnscorableError` when there is no answer.
 
-
-class RequestGroup(NamedTuple):
-    """Requests that may go into one batch."""
-
-    question: str
-    """The method of the model that answers."""
-    shape: tuple[int, ...] | None
-    """Of the images, for models that take them as they are."""
-
-
-class CachedModel:
-    """A model with its answer cache in memory and, optionally, on disk."""
-
-    def __init__(self, model: Model, memory: Memory, store: Store | TwoLevels | None) -> None:
-        self.model = model
-        self.card = model.card
-        self._memory = memory
-        self._store = store
-        self._kinds: dict[type, bool] = {}
-        self._stage = "load"
-        """What a model does besides its forward pass: it loads itself when it is first asked, and prepares images."""
-        settings = {name: value for name, value in self.card.settings.items() if name not in POSTPROCESSING_SETTINGS}
-        card = self.card
-        self._identity = [
-            __version__,  # another version may prepare images in another way
-            card.role,
-            card.id,
-            card.revision,
-            card.sha256,
-            card.input_size,
-            sorted(settings.items()),
-        ]
-
-    @property
-    def name(self) -> str:
-        """Model id, as shown in profiles."""
-        return self.card.id
-
-    @property
-    def batch(self) -> int:
-        """Preferred batch size."""
-        return self.model.batch
-
-    def is_a(self, kind: type) -> bool:
-        """Check a protocol with `isinstance`, memoized because runtime protocols are slow to check."""
-        if kind not in self._kinds:
-            self._kinds[kind] = isinstance(self.model, kind)
-        return self._kinds[kind]
-
-    def key(self, question: str, *about: object) -> str:
-        """Hash model, revision, settings, question and subject to a cache key."""
-        return hashlib.sha256(json.dumps([self._identity, question, *about]).encode()).hexdigest()
-
-    def group(self, question: str, shape: tuple[int, ...]) -> RequestGroup:
-        """Return the batch group: models that resize images themselves accept mixed shapes."""
-        return RequestGroup(question, shape if self.card.input_size is None else None)
-
-    def recall(self, key: str) -> Answer | None:
-        """Return an answer from memory or disk; None if there is none."""
-        answer = self._memory.get(key)
-        if answer is None and self._store:
-            with profiling.span("remember", self.name):
-                answer = self._store.get(key, self.card.id)
-            if answer is not None:
-                self._memory.put(key, _frozen(answer))
-        profiling.count(self.name, "unknown" if answer is None else "recalled")
-        return answer
-
-    def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
-        """Ask the model, in its own thread, and cache the answers."""
-        assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
-        with profiling.span(self._stage, self.name):
-            answered = getattr(self.model, group.question)([request.payload for request in requests])
-        self._stage = "prepare"
-        with profiling.span("remember", self.name):
-            answers = [_frozen(item) for item in answered]
-            for request, answer in zip(requests, answers, strict=True):
-                self._keep(str(request.key), answer)
-        return answers
-
-    def _keep(self, key: str, answer: Answer) -> None:
-        self._memory.put(key, answer)
-        if self._store and size_of(answer) <= MAX_BYTES_ON_DISK and not is_image(answer):
-            self._store.put(key, self.card.id, answer)
-
-
-def _frozen(answer: Any) -> Answer:
-    """Make an answer read-only, because items share it; features stay writable for the model."""
-    match answer:
-        case np.ndarray():
-            alone = answer if answer.base is None else answer.copy()  # a row must not keep its whole batch alive
-            alone.setflags(write=False)
-            return alone
-        case Detections() | ClassMap() | Patches() | ClassScores() | SceneScores() | TextLines() | Faces() | Poses():
-            for field in fields(answer):
-                if isinstance(value := getattr(answer, field.name), np.ndarray):
-                    value.setflags(write=False)
-        case np.floating():
-            return float(answer)
-    result: Answer = answer
-    return result
-
-
-def is_image(answer: Answer) -> bool:
-    """Tell whether features are the image itself, which is not worth caching."""
-    return isinstance(answer, dict) and set(answer) == {"pixels"}
-
-
-MAX_BYTES_IN_MEMORY = 128_000_000
-"""What models keep of some thirty images, at SAM's four megabytes each."""
-
-
-class ModelService:
-    """The models of a run, one per role.
-
-    Args:
-        names: the name of a model for each role
-        cache: the folder in which answers are remembered from run to run; nowhere when left out
-        ask: the ask layer it shares with others, such as judges; one of its own when left out
-
+    All questions are implemented here. Subclasses say which model plays a role and how it is asked.
     """
 
-    def __init__(self, names: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
-        memory, store = Memory(MAX_BYTES_IN_MEMORY), open_store(cache)
-        models = make_models(names)
-        cached = {id(model): CachedModel(model, memory, store) for model in models.values()}
-        self._models = {role: cached[id(model)] for role, model in models.items()}
-        self._ask = ask or Ask()
-        self._ask_is_mine = ask is None
+    def _has(self, role: str) -> bool:
+        """Tell whether a model plays the role."""
+        ...
 
-    def __enter__(self) -> Self:
-        return self
+    def _model_for(self, role: str) -> CachedModel:
+        """Return the model that plays a role, or raise `UnscorableError`."""
+        ...
 
-    def __exit__(self, *_: object) -> None:
-        if self._ask_is_mine:
-            self._ask.close()
-
-    def for_protocol(self, name: str) -> Self:
-        """Return a view of the service with the models of one protocol's paper."""
-        if not any("." in role for role in self._models):
-            return self
-        view = copy(self)
-        view._models = {
-            role: self._models[key] for role, key in models_for(name, {key: key for key in self._models}).items()
-        }
-        return view
+    async def _answer(
+        self, model: CachedModel, question: str, shape: tuple[int, ...], payload: Any, *about: object
+    ) -> Any:
+        """Return the answer of a model, cached under what the question is about."""
+        ...
 
     def card(self, role: str) -> ModelCard:
         """Return the card of the model that plays a role."""
@@ -215,7 +78,13 @@ class ModelService:
         self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
     ) -> Detections:
         """Detect objects that match the phrases.
-        With `compete`, each box answers only the phrase that it fits best.
+
+        Args:
+            image: the image to search.
+            phrases: what to look for.
+            least: minimum confidence instead of the detector's operating point.
+            compete: whether each box answers only the phrase that it fits best.
+
         """
         model, detector = self._detector()
         words = {phrase: detector.word_for(phrase) for phrase in phrases}
@@ -275,14 +144,17 @@ class ModelService:
 
     @in_native_resolution(_native.unchanged)
     async def patches(self, image: Pixels) -> Patches:
-        """Return the patch tokens of the image embedder."""
+        """Return the patch tokens of the image embedder; not every embedder has them."""
         model = self._model_for("image_embedder")
         if not model.is_a(PatchEmbedder):
             raise UnscorableError("no_model", f"{model.card.id} has no patches; pass `model=image_embedder=dinov2-s14`")
         return cast(Patches, await self._about(model, "patches", image))
 
     async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
-        """Return the keys of the image embedder's last attention, one row per token."""
+        """Return the keys of the image embedder's last attention, one row per token.
+
+        `of_bytes` feeds the network pixels from 0 to 255, as some released code does.
+        """
         model = self._model_for("image_embedder")
         if not model.is_a(KeyEmbedder):
             raise UnscorableError("no_model", f"{model.card.id} has no keys; pass `model=image_embedder=dinov2-s14`")
@@ -291,19 +163,19 @@ class ModelService:
     def knows(self, phrase: str) -> bool:
         """Tell whether the classifier has classes for a phrase; False when there is no classifier."""
         try:
-            return "classifier" in self._models and bool(classes_of(phrase))
+            return self._has("classifier") and bool(classes_of(phrase))
         except UnscorableError:
             return False
 
     @in_native_resolution(_native.unchanged, _native.native_box)
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
-        """Classify the image, or the part of it in a box."""
+        """Classify the image or the part of it in a box; `ClassScores.share(phrase)` is the probability of a phrase."""
         part = image if box is None else crop(image, box)
         return cast(ClassScores, await self._about(self._model_for("classifier"), "classify", part))
 
     def knows_scene(self, phrase: str) -> bool:
         """Tell whether the scene classifier has scenes or attributes for a phrase; False without one."""
-        return "scene_classifier" in self._models and bool(scenes_of(phrase) or attributes_of(phrase))
+        return self._has("scene_classifier") and bool(scenes_of(phrase) or attributes_of(phrase))
 
     @in_native_resolution(_native.unchanged)
     async def scenes(self, image: Pixels) -> SceneScores:
@@ -379,6 +251,49 @@ class ModelService:
         """Ask about one whole image."""
         return await self._answer(model, question, image.shape, image, pixel_hash(image))
 
+    def _detector(self) -> tuple[CachedModel, Detector]:
+        model = self._model_for("detector")
+        return model, cast(Detector, model.model)
+
+
+class ModelService(Perception):
+    """The models of a run, one per role.
+
+    Args:
+        names: the name of a model for each role.
+        cache: the folder in which answers are kept from run to run; None for no cache on disk.
+        ask: an ask layer to share, for example with judges; by default a new one.
+
+    """
+
+    def __init__(self, names: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
+        memory, store = new_memory(), open_store(cache)
+        models = make_models(names)
+        cached = {id(model): CachedModel(model, memory, store) for model in models.values()}
+        self._models = {role: cached[id(model)] for role, model in models.items()}
+        self._ask = ask or Ask()
+        self._owns_ask = ask is None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._owns_ask:
+            self._ask.close()
+
+    def for_protocol(self, name: str) -> Self:
+        """Return a view of the service with the models of one protocol's paper."""
+        if not any("." in role for role in self._models):
+            return self
+        view = copy(self)
+        view._models = {
+            role: self._models[key] for role, key in models_for(name, {key: key for key in self._models}).items()
+        }
+        return view
+
+    def _has(self, role: str) -> bool:
+        return role in self._models
+
     async def _answer(
         self, model: CachedModel, question: str, shape: tuple[int, ...], payload: Any, *about: object
     ) -> Any:
@@ -386,10 +301,6 @@ class ModelService:
         key = model.key(question, *about)
         cached = model.recall(key)
         return await self._ask(model, key, payload, model.group(question, shape)) if cached is None else cached
-
-    def _detector(self) -> tuple[CachedModel, Detector]:
-        model = self._model_for("detector")
-        return model, cast(Detector, model.model)
 
     def _model_for(self, role: str) -> CachedModel:
         if role not in self._models:
@@ -448,8 +359,8 @@ def answered(detections: Detections, words: Mapping[str, str]) -> Detections:
     """Relabel detections by the phrases of the caller; one per matching phrase.
 
     Args:
-        found: objects under the model's words
-        words: the model's word for each phrase
+        detections: objects under the model's words.
+        words: the model's word for each phrase.
 
     """
     return together(_called(detections.of(word), phrase) for phrase, word in words.items())

@@ -14,8 +14,8 @@ from PIL import Image
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs
+from editgauge.models.roles import ModelCard
 from editgauge.models.vocabulary import resolve
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.weights import weights_of
