@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, to_json
+from editgauge.protocols.verdict import make_verdict
 from editgauge.results import ImageStamp, JournalEntry, OutcomeKey, Run, RunWriter, ScoreKey, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
@@ -152,13 +153,16 @@ def test_edits_are_read_in_order_whatever_their_words(make_manifest: Callable[..
     from editgauge.types import Edit
 
     source = ImageFile("s.png", Path("/s.png"))
-    told = ["one\u2028two\x85three\x0bfour", "plain"]
-    lines = to_lines(Edit(id=f"e{n}", source=source, type="color", instruction=text) for n, text in enumerate(told))
+    edits = [
+        Edit(id=name, source=source, type="color", instruction=text)
+        for name, text in (("e0", "one\u2028two\x85three"), ("e1", "plain"))
+    ]
+    lines = to_lines(edits)
     RunWriter(tmp_path, make_manifest(), lines).__exit__()
 
-    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == dict(
-        zip(["e0", "e1"], told, strict=True)
-    )
+    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == {
+        edit.id: edit.instruction for edit in edits
+    }
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"{", b"{}\n", b"[1]\n", None])
@@ -217,7 +221,7 @@ def test_the_score_table_has_values_reasons_and_groups_by_outcome(
     run = Run(
         make_run(make_record("a", seed=3), make_record("a"), make_record("b", {"gain": "no_rule"}, source="dog.png"))
     )
-    table = run.score_table
+    table = run.score_columns
 
     assert table.values("toy", "gain") == {OutcomeKey("a", "mine", 0): 0.5, OutcomeKey("a", "mine", 3): 0.5}
     assert table.reasons("toy", "gain") == {OutcomeKey("b", "mine", 0): "no_rule"}
@@ -236,20 +240,13 @@ def test_every_outcome_has_a_verdict(make_run: Callable[..., Path], make_record:
             protocols={"editgauge": ProtocolEntry("", "", "1", (), specs)},
         )
     )
-    outcomes = run.outcomes().to_pylist()
+    outcomes = run.outcomes(make_verdict).to_pylist()
 
     assert [(row["edit"], row["done"], row["kept"]) for row in outcomes] == [("a", "yes", "well"), ("b", "no", "well")]
     assert outcomes[0]["because"].endswith("kept: 0.90; cat found")
     assert outcomes[0]["sentence"].startswith("Done: yes")
-    assert run.outcomes(edits=["b"]).to_pylist() == outcomes[1:]
+    assert run.outcomes(make_verdict, edits=["b"]).to_pylist() == outcomes[1:]
     assert [records[0].value for _, records in run.iter_outcomes()] == [1.0, 0.1]
-
-
-def test_the_summary_has_the_means(make_run: Callable[..., Path], make_record: Make) -> None:
-    summary = Run(make_run(make_record("a", {"gain": 0.0}), make_record("b", {"gain": 1.0}))).summary()
-
-    means = {(row["score"], row["edit_type"]): row["mean"] for row in summary.to_dict()["means"]}
-    assert means["gain", "all"] == 0.5
 
 
 def test_several_runs_are_read_as_one(make_run: Callable[..., Path], make_record: Make) -> None:

@@ -26,7 +26,7 @@ from editgauge.analysis.outcomes import select_score
 from editgauge.benchmarks.attributes import EXTRA, SIDES, Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.results import OutcomeKey, Run, ScoreTable
+from editgauge.results import OutcomeKey, Run, ScoreColumns
 from editgauge.types import ScoreSpec
 
 
@@ -79,14 +79,14 @@ class EvaluatorTarget:
     ask: Callable[[Scored], Estimate]
 
 
-def scored(scores: Iterable[tuple[str, ScoreSpec]], outcomes: ScoreTable) -> list[Scored]:
+def scored(scores: Iterable[tuple[str, ScoreSpec]], outcomes: ScoreColumns) -> list[Scored]:
     """Return these scores of a run as evaluators."""
     return [Scored(protocol, spec, outcomes.values(protocol, spec.name)) for protocol, spec in scores]
 
 
 def read_score(run: Run, name: str | None) -> Scored:
     """Return the score called `name` or `protocol/name`; by default the verdict `edit`, or the only score."""
-    return scored([select_score(run, name)], run.score_table)[0]
+    return scored([select_score(run, name)], run.score_columns)[0]
 
 
 def label(evaluator: Evaluator) -> str:
@@ -199,7 +199,7 @@ class Stability:
     agreement: tuple[AgreementOverRuns, ...]
 
 
-def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outcomes: ScoreTable) -> Stability:
+def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outcomes: ScoreColumns) -> Stability:
     """Measure the stability of a score, given once per run."""
     if len(scores) < 2:
         raise ValueError("stability needs the score of at least two runs")
@@ -219,7 +219,7 @@ def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outc
 
 
 def stability_over_runs(
-    runs: Sequence[ScoreTable], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
+    runs: Sequence[ScoreColumns], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> list[Stability]:
     """Measure the stability of every score of the first run that all runs have."""
     results = []

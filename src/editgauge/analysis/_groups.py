@@ -12,7 +12,7 @@ from editgauge._stats.intervals import Mean, Numbers, clustered_mean
 from editgauge._util.variants import base_name
 from editgauge.analysis.summary import Cell, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import LabelColumn, Rows, ScoreTable
+from editgauge.results import LabelColumn, Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -82,9 +82,9 @@ def edits_in(run: Run, selection: Mapping[str, str]) -> list[str] | None:
     return [name for name, edit in run.edits.items() if selection.items() <= edit.get("groups", {}).items()]
 
 
-def columns_of(run: Run, selection: Mapping[str, str]) -> ScoreTable:
+def columns_of(run: Run, selection: Mapping[str, str]) -> ScoreColumns:
     """Return the scores of the edits in all groups of the selection; all scores without one."""
-    columns = run.score_table
+    columns = run.score_columns
     if not selection:
         return columns
     inside = set(edits_in(run, selection) or ())
@@ -92,7 +92,7 @@ def columns_of(run: Run, selection: Mapping[str, str]) -> ScoreTable:
     return columns.select(np.flatnonzero(is_inside[columns.edit.codes]))
 
 
-def labels_of(run: Run, columns: ScoreTable, division: str) -> LabelColumn:
+def labels_of(run: Run, columns: ScoreColumns, division: str) -> LabelColumn:
     """Return the value of a division for every score; `NONE` where the edit has none."""
     values = values_of(run, division)
     labels = sorted({NONE, *values.values()})
@@ -147,7 +147,7 @@ def turn_tables(run: Run) -> list[TurnTable]:
     if max(turns.values(), default=1) < 2:
         return []
     before = {name: edit["follows"] for name, edit in run.edits.items() if edit.get("follows")}
-    columns = run.score_table
+    columns = run.score_columns
     tables: list[TurnTable] = []
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
@@ -160,7 +160,7 @@ def turn_tables(run: Run) -> list[TurnTable]:
 
 
 def _success(
-    run: Run, columns: ScoreTable, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
+    run: Run, columns: ScoreColumns, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
 ) -> list[TurnTable]:
     rows = columns.rows(protocol, spec.name)
     scores = columns.select(rows)
@@ -188,7 +188,7 @@ def _success(
     return tables
 
 
-def _all_so_far(columns: ScoreTable, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
+def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
     """Return 1 where this and all previous turns are done, 0 where one is not, NaN where unknown."""
     edits = [columns.edit.labels[code] for code in columns.edit.codes]
     outcomes = list(zip(edits, columns.method.codes.tolist(), seeds, strict=True))
@@ -206,7 +206,7 @@ def _all_so_far(columns: ScoreTable, done: Numbers, before: Mapping[str, str], s
 
 
 def _by_turn(
-    run: Run, columns: ScoreTable, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
+    run: Run, columns: ScoreColumns, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
 ) -> dict[str, dict[int, TurnCell]]:
     turn_of_rows = np.array([turns.get(edit, 1) for edit in columns.edit.labels] or [1])[columns.edit.codes[rows]]
     cells: dict[str, dict[int, TurnCell]] = {}
@@ -219,7 +219,7 @@ def _by_turn(
     return cells
 
 
-def _cell(columns: ScoreTable, rows: Rows, spec: ScoreSpec) -> TurnCell:
+def _cell(columns: ScoreColumns, rows: Rows, spec: ScoreSpec) -> TurnCell:
     values = columns.value[rows]
     is_scored = ~np.isnan(values)
     if not is_scored.any():

@@ -150,7 +150,7 @@ class _Labeled:
         return cls(
             np.array([scores.values[key] for key in keys], dtype=np.float64),
             np.array([people.means[key] >= level for key in keys], dtype=np.bool_),
-            run.score_table.sources_of(keys),
+            run.score_columns.sources_of(keys),
             frozenset(keys),
             people.probabilities_of(keys),
         )
@@ -183,7 +183,7 @@ def _selection(scores: Scored, labeled: _Labeled, run: Run) -> float | None:
     unrated = {key: value for key, value in scores.values.items() if key not in labeled.keys}
     if not unrated:
         return None
-    values, sources = np.array(list(unrated.values())), run.score_table.sources_of(unrated)
+    values, sources = np.array(list(unrated.values())), run.score_columns.sources_of(unrated)
     return selection_p(labeled.scores, labeled.sources, values, sources, probabilities=labeled.probabilities)
 
 

@@ -25,7 +25,7 @@ from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge._util.text import format_count
 from editgauge._util.variants import base_name, paper_name
 from editgauge.analysis._groups import columns_of, divisions, labels_of
-from editgauge.results import LabelColumn, Rows, ScoreTable
+from editgauge.results import LabelColumn, Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -167,7 +167,9 @@ def _undefined_reason(run: Run, protocol: str, figure: PublishedFigure, method: 
     return overall[0].detail if overall and overall[0].value is None else ""
 
 
-def _estimate(run: Run, columns: ScoreTable, method: str, over: Sequence[str], scale: tuple[float, float]) -> Estimate:
+def _estimate(
+    run: Run, columns: ScoreColumns, method: str, over: Sequence[str], scale: tuple[float, float]
+) -> Estimate:
     rows = np.flatnonzero(columns.method.equals(method) & ~np.isnan(columns.value))
     scored = columns.select(rows)
     if not rows.size:
@@ -179,7 +181,7 @@ def _estimate(run: Run, columns: ScoreTable, method: str, over: Sequence[str], s
     return nested_mean(scored.value, [_labels(run, scored, level) for level in over], scored.source.codes, scale)
 
 
-def _labels(run: Run, columns: ScoreTable, level: str) -> Labels:
+def _labels(run: Run, columns: ScoreColumns, level: str) -> Labels:
     fixed = {SCORE: columns.name, EDIT_TYPE: columns.edit_type, SOURCE: columns.source}
     return (fixed[level] if level in fixed else labels_of(run, columns, level)).codes
 
@@ -228,7 +230,7 @@ def aggregate_method(
 
 
 def aggregate_columns(
-    columns: ScoreTable, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
+    columns: ScoreColumns, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
 ) -> dict[str, Estimate]:
     """Aggregate one score of one method of a run."""
     rows = columns.scored(protocol, name)
@@ -253,7 +255,7 @@ def aggregate_methods(
 
 def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Estimate]]:
     """Aggregate one score of a run: method to aggregation to number, and `all` over all methods."""
-    columns = run.score_table
+    columns = run.score_columns
     rows = columns.scored(protocol, name)
     scale = run.spec(protocol, name).range
     estimates = {method: aggregate_columns(columns, protocol, name, method, scale) for method in run.manifest.methods}
@@ -327,7 +329,7 @@ def trial_cells(run: Run) -> list[TrialCell]:
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
-    columns, edits = run.score_table, LabelColumn.of(run.table["edit"])
+    columns, edits = run.score_columns, LabelColumn.of(run.table["edit"])
     trial = np.array([trials.get(edit, 0) for edit in edits.labels] or [0])[edits.codes]
     return [
         TrialCell(protocol, spec.name, method, edit_type, means, spec.range)
@@ -344,7 +346,7 @@ def _trials(run: Run) -> dict[str, int]:
     return {name: trial for name, trial in trial_of_edit.items() if isinstance(trial, int)}
 
 
-def _of_score(columns: ScoreTable, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _of_score(columns: ScoreColumns, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
     method_rows = rows[columns.method.equals(method)[rows] & (trial[rows] > 0)]
     scored_rows = method_rows[~np.isnan(columns.value[method_rows])]
     if not scored_rows.size:
@@ -358,7 +360,7 @@ def _of_score(columns: ScoreTable, trial: Rows, rows: Rows, method: str) -> Iter
         yield TOTAL, _defined(means[:, is_complete].mean(axis=0))
 
 
-def _lacks_a_type(columns: ScoreTable, method_rows: Rows, kinds: Rows) -> bool:
+def _lacks_a_type(columns: ScoreColumns, method_rows: Rows, kinds: Rows) -> bool:
     """Tell whether an edit type that the score applies to has no score."""
     without = method_rows[~np.isin(columns.edit_type.codes[method_rows], kinds)]
     return any(
@@ -366,7 +368,7 @@ def _lacks_a_type(columns: ScoreTable, method_rows: Rows, kinds: Rows) -> bool:
     )
 
 
-def _mean(columns: ScoreTable, trial: Rows, rows: Rows, kind: int, number: int) -> float:
+def _mean(columns: ScoreColumns, trial: Rows, rows: Rows, kind: int, number: int) -> float:
     values = columns.value[rows[(columns.edit_type.codes[rows] == kind) & (trial[rows] == number)]]
     return float(values.mean()) if values.size else float("nan")
 

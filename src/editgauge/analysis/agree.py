@@ -50,7 +50,7 @@ from editgauge.analysis.rating_agreement import (
 )
 from editgauge.analysis.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
 from editgauge.errors import BadInputError
-from editgauge.results import OutcomeKey, Run, RunSource, ScoreTable
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 LEVELS = {
@@ -132,7 +132,7 @@ def agree(
     """
     _check_options(ratings, choices, triplets, blend, plot)
     opened, reruns = Run.open(run), [Run.open(folder) for folder in rerun]
-    outcomes = opened.score_table
+    outcomes = opened.score_columns
     matched_ratings = match(read_ratings(Path(ratings)), outcomes.seeds) if ratings is not None else None
     matched_choices = match(read_choices(Path(choices)), outcomes.seeds) if choices is not None else None
     matched_triplets = find_triplets(read_roles(triplets), outcomes.seeds) if triplets is not None else None
@@ -183,18 +183,18 @@ def _check_options(
 
 
 def _stability(
-    reruns: Sequence[Run], outcomes: ScoreTable, scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
+    reruns: Sequence[Run], outcomes: ScoreColumns, scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> tuple[Stability, ...]:
     if not reruns:
         return ()
-    return tuple(stability_over_runs([outcomes, *(rerun.score_table for rerun in reruns)], scores, targets))
+    return tuple(stability_over_runs([outcomes, *(rerun.score_columns for rerun in reruns)], scores, targets))
 
 
 def _targets(
     ratings: Matched[Rating] | None,
     choices: Matched[PreferredOutcome] | None,
     triplets: Triplets | None,
-    outcomes: ScoreTable,
+    outcomes: ScoreColumns,
 ) -> Iterator[EvaluatorTarget]:
     if choices:
         yield choices_target(choices, outcomes)
@@ -209,7 +209,7 @@ def _rankings(
     choices: Matched[PreferredOutcome] | None,
     scores: Sequence[Scored],
     evaluators: Sequence[Evaluator],
-    outcomes: ScoreTable,
+    outcomes: ScoreColumns,
 ) -> Iterator[Ranking]:
     if ratings:
         yield from rankings_by_ratings(ratings, scores, outcomes)
@@ -217,7 +217,7 @@ def _rankings(
         yield by_choices
 
 
-def _blended(run: Run, blend: str, outcomes: ScoreTable) -> tuple[Scored, Scored]:
+def _blended(run: Run, blend: str, outcomes: ScoreColumns) -> tuple[Scored, Scored]:
     names = [name.strip() for name in blend.split(",")]
     by_score = [scored(select_scores(run, [name]), outcomes) for name in names if name]
     if len(by_score) != 2 or any(len(evaluators) != 1 for evaluators in by_score):
@@ -227,7 +227,7 @@ def _blended(run: Run, blend: str, outcomes: ScoreTable) -> tuple[Scored, Scored
     return preservation, modification
 
 
-def external_scores(files: Iterable[Path], outcomes: ScoreTable) -> list[Scored]:
+def external_scores(files: Iterable[Path], outcomes: ScoreColumns) -> list[Scored]:
     """Return one evaluator per `rater` and `question` of the files, with one value per outcome."""
     values: dict[tuple[str, str], dict[OutcomeKey, float]] = defaultdict(dict)
     lower_is_better: set[str] = set()

@@ -23,7 +23,7 @@ from editgauge._stats.resampling import Estimate, estimate, no_estimate, resampl
 from editgauge.analysis._evaluators import Scored, best_first, label, scored
 from editgauge.analysis.outcomes import Matched, by_question, match, select_scores
 from editgauge.analysis.ratings import Rating, read_ratings
-from editgauge.results import OutcomeKey, Run, RunSource, ScoreTable
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 VERDICT = "edit"
@@ -111,7 +111,7 @@ def binary_agreement(
 
     """
     opened = Run.open(run)
-    outcomes = opened.score_table
+    outcomes = opened.score_columns
     matched = match(read_ratings(Path(ratings)), outcomes.seeds)
     return binary_scores(matched, scored(select_scores(opened, scores), outcomes), opened, outcomes, levels)
 
@@ -120,7 +120,7 @@ def binary_scores(
     matched: Matched[Rating],
     scores: Sequence[Scored],
     run: Run,
-    outcomes: ScoreTable,
+    outcomes: ScoreColumns,
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
     """Compare scores with ratings already matched to a run; empty without a yes-or-no question."""
@@ -174,7 +174,7 @@ class _Comparison:
     unscored: Mapping[str, int]
 
     @classmethod
-    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoreTable) -> _Comparison:
+    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoreColumns) -> _Comparison:
         """Compare a score with a majority; count unscored outcomes by reason."""
         keys = tuple(key for key in people.good if key in score.values)
         reasons = outcomes.reasons(score.protocol, score.spec.name)
@@ -194,7 +194,7 @@ class _Comparison:
         return np.equal(self.predicted, self.actual).astype(np.float64)
 
 
-def _actions(run: Run, outcomes: ScoreTable) -> Mapping[str, str]:
+def _actions(run: Run, outcomes: ScoreColumns) -> Mapping[str, str]:
     """Map each edit to its action in the benchmark, or to its edit type where there are no actions."""
     actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in outcomes.sources}
     return (

@@ -10,7 +10,7 @@ import numpy as np
 
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge.errors import BadInputError
-from editgauge.results import OutcomeKey, Run, RunSource, ScoreTable
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def caption_quality(folder: RunSource, groups: int = GROUPS) -> tuple[CaptionCur
     if groups < 1:
         raise BadInputError(f"`groups` must be at least 1; got {groups}.")
     run = Run.open(folder)
-    outcomes = run.score_table
+    outcomes = run.score_columns
     counted = [protocol for protocol in run.manifest.protocols if outcomes.scored(protocol, OBJECTS).size]
     if not counted:
         raise BadInputError(
@@ -87,7 +87,7 @@ def quantile_groups(counts: NDArray[np.float64], groups: int) -> list[NDArray[np
 def _steps(
     keys: Sequence[OutcomeKey],
     by_name: Mapping[str, Mapping[OutcomeKey, float]],
-    outcomes: ScoreTable,
+    outcomes: ScoreColumns,
     groups: int,
 ) -> tuple[CaptionRates, ...]:
     counts = np.array([by_name[OBJECTS][key] for key in keys], dtype=np.float64)
@@ -100,7 +100,7 @@ def _steps(
 
 
 def _mean(
-    name: str, keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoreTable
+    name: str, keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoreColumns
 ) -> Mean | None:
     """Return the mean over the outcomes that have the value; None without any."""
     scored = [key for key in keys if key in values]
@@ -121,7 +121,7 @@ class CaptionGroup:
     """By score; None where no outcome has it."""
 
 
-def caption_groups(run: Run, outcomes: ScoreTable) -> tuple[CaptionGroup, ...]:
+def caption_groups(run: Run, outcomes: ScoreColumns) -> tuple[CaptionGroup, ...]:
     """Return captions by action and by human verdict (section 3.3.2); empty when the benchmark has neither."""
     labels = {edit: tuple(_labels(edit_fields.get("extras", {}))) for edit, edit_fields in run.edits.items()}
     names = tuple(dict.fromkeys(label for of_edit in labels.values() for label in of_edit))
@@ -143,7 +143,7 @@ def _labels(extras: Mapping[str, Any]) -> Iterator[str]:
         yield "people: done" if level >= DONE else "people: not done"
 
 
-def _means(outcomes: ScoreTable, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
+def _means(outcomes: ScoreColumns, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
     by_name = {name: outcomes.values(protocol, name) for name in SHOWN}
     keys = [key for key in by_name[COUNT] if key.method == method and key.edit in edits]
     if not keys:

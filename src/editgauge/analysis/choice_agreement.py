@@ -31,7 +31,7 @@ from editgauge.analysis.ratings import Choice, JudgePreference, PreferredOutcome
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import Choice as SideName
 from editgauge.judges import combine_orders
-from editgauge.results import OutcomeKey, ScoreTable
+from editgauge.results import OutcomeKey, ScoreColumns
 from editgauge.types import ScoreSpec
 
 MAX_PAIRED = 4
@@ -67,7 +67,7 @@ class ChoiceScores:
 
 
 def choice_scores(
-    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoreTable
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoreColumns
 ) -> ChoiceScores:
     """Compare every evaluator with the choices."""
     answers = _Answers.of(matched, outcomes)
@@ -86,7 +86,7 @@ def choice_scores(
     )
 
 
-def choices_target(matched: Matched[PreferredOutcome], outcomes: ScoreTable) -> EvaluatorTarget:
+def choices_target(matched: Matched[PreferredOutcome], outcomes: ScoreColumns) -> EvaluatorTarget:
     """Return people's choices as a target for evaluators."""
     answers = _Answers.of(matched, outcomes)
 
@@ -110,7 +110,7 @@ class _Answers:
     edit_types: Labels
 
     @classmethod
-    def of(cls, matched: Matched[PreferredOutcome], outcomes: ScoreTable) -> _Answers:
+    def of(cls, matched: Matched[PreferredOutcome], outcomes: ScoreColumns) -> _Answers:
         decided = [(keys, choice.choice == "first") for keys, choice in matched.pairs if choice.choice != "tie"]
         return cls(
             [keys for keys, _ in decided],
@@ -256,7 +256,7 @@ def _partner(edit: str, method: str, seed: int, seeds: Seeds) -> OutcomeKey | No
     return OutcomeKey(edit, method, matches[0]) if len(matches) == 1 else None
 
 
-def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcomes: ScoreTable) -> SelectedScores:
+def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcomes: ScoreColumns) -> SelectedScores:
     """Compare every evaluator with the triplets."""
     sources, edit_types = outcomes.sources_of(triplets.good), outcomes.edit_types_of(triplets.good)
     credits_by_evaluator = [_triplet_credits(evaluator, triplets) for evaluator in evaluators]
@@ -275,7 +275,7 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcome
     )
 
 
-def triplets_target(triplets: Triplets, outcomes: ScoreTable) -> EvaluatorTarget:
+def triplets_target(triplets: Triplets, outcomes: ScoreColumns) -> EvaluatorTarget:
     """Return the triplets as a target for evaluators."""
     sources = outcomes.sources_of(triplets.good)
 
@@ -378,7 +378,7 @@ class JudgeFindings:
     """From -1 (always the second position) to 1 (always the first); 0 without position bias."""
 
 
-def read_judges(files: Iterable[Path], outcomes: ScoreTable) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
+def read_judges(files: Iterable[Path], outcomes: ScoreColumns) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
     """Read the judges of these files as evaluators, with statistics of their consistency."""
     answers = [preference for file in files for preference in read_preferences(file)]
     if not answers:
@@ -409,7 +409,7 @@ def _settled(preference: JudgePreference) -> SideName | None:
 
 
 def _findings(
-    name: str, preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], outcomes: ScoreTable
+    name: str, preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], outcomes: ScoreColumns
 ) -> JudgeFindings:
     answered = [(keys, preference) for keys, preference in preferences if preference.is_answered]
     both_orders = [

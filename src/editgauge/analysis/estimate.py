@@ -127,7 +127,7 @@ def mean_ratings(file: Path, run: Run, question: str | None) -> RatedOutcomes:
     if question is None and len(questions) > 1:
         raise BadInputError(f"'{file}' holds ratings for several questions; choose one with `question`.", questions)
     ratings = [rating for rating in ratings if question in (None, rating.question)]
-    matched = match(ratings, run.score_table.seeds)
+    matched = match(ratings, run.score_columns.seeds)
     if matched.unmatched:
         log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
     if matched.ambiguous:
@@ -156,7 +156,7 @@ def _human_mean(score: Scored, method: str, people: RatedOutcomes, run: Run) -> 
         return HumanMeanEstimate(method, score.protocol, score.spec, None, unscored)
     labels = np.array([ratings[key] for key in rated])
     predictions, more = (np.array([score.worth(key) for key in keys], dtype=np.float64) for keys in (rated, unrated))
-    rated_sources, unrated_sources = map(run.score_table.sources_of, (rated, unrated))
+    rated_sources, unrated_sources = map(run.score_columns.sources_of, (rated, unrated))
     probabilities = people.probabilities_of(rated)
     selection = selection_p(predictions, rated_sources, more, unrated_sources, probabilities=probabilities)
     predictions, more = in_units_of(labels, predictions, more)

@@ -17,7 +17,7 @@ from editgauge.analysis.outcomes import select_scores, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run, RunSource, ScoreTable
+from editgauge.results import Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 GateStatus = Literal["worse", "incomplete", "not worse", "undecided"]
@@ -166,7 +166,7 @@ def gate(
     scores = [(protocol, spec) for protocol, spec in requested if protocol in old.manifest.protocols]
     if not scores:
         raise BadInputError("The baseline has none of these scores: score it with the same `protocol`.")
-    values = new.score_table, old.score_table
+    values = new.score_columns, old.score_columns
     checks = [
         _check(protocol, spec, name, values, max_drop=max_drop, allow_missing=allow_missing)
         for protocol, spec in scores
@@ -211,7 +211,7 @@ def _check(
     protocol: str,
     spec: ScoreSpec,
     method: str,
-    outcomes: tuple[ScoreTable, ScoreTable],
+    outcomes: tuple[ScoreColumns, ScoreColumns],
     *,
     max_drop: float,
     allow_missing: float,
@@ -232,7 +232,7 @@ def _check(
     return GateCheck(protocol, spec, method, pair, result, len(lost), share)
 
 
-def _missing_outcomes(outcomes: tuple[ScoreTable, ScoreTable], protocol: str, name: str, method: str) -> set[str]:
+def _missing_outcomes(outcomes: tuple[ScoreColumns, ScoreColumns], protocol: str, name: str, method: str) -> set[str]:
     """Return edits without an outcome in the new run, or with one that only the new run leaves unscored.
 
     Edits that neither run can score, such as those whose object is not detected, are not missing.

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import LabelColumn, OutcomeKey, Run, ScoreTable
+from editgauge.results import LabelColumn, OutcomeKey, Run, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
@@ -93,7 +93,7 @@ def mean_by_edit(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {edit: float(np.mean(numbers)) for edit, numbers in by_edit.items()}
 
 
-def values_by_edit(outcomes: ScoreTable, protocol: str, name: str, method: str) -> dict[str, float]:
+def values_by_edit(outcomes: ScoreColumns, protocol: str, name: str, method: str) -> dict[str, float]:
     """Return the value per edit of one score of one method, averaged over seeds."""
     values = outcomes.values(protocol, name)
     return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
@@ -153,9 +153,9 @@ def select_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
     return candidates[0]
 
 
-def scored_outcomes(run: Run) -> ScoreTable:
-    """Return `run.score_table`."""
-    return run.score_table
+def scored_outcomes(run: Run) -> ScoreColumns:
+    """Return `run.score_columns`."""
+    return run.score_columns
 
 
 class WordColumn(LabelColumn):

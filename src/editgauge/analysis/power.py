@@ -119,7 +119,7 @@ def power(
     opened = Run.open(run)
     protocol, spec = select_score(opened, score)
     means = {
-        method: values_by_edit(opened.score_table, protocol, spec.name, method)
+        method: values_by_edit(opened.score_columns, protocol, spec.name, method)
         for selected in (methods or [None])
         for method in select_methods(opened, selected)
     }
@@ -127,7 +127,7 @@ def power(
     if methods is not None:
         first, second = (means[method] for method in methods)
         values = {tuple(methods): {edit: first[edit] - second[edit] for edit in first if edit in second}}
-    sources = opened.score_table.sources
+    sources = opened.score_columns.sources
     spreads = {
         names: spread(np.array(list(by_edit.values()), dtype=np.float64), np.array([sources[edit] for edit in by_edit]))
         for names, by_edit in values.items()

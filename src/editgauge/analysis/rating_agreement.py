@@ -16,7 +16,7 @@ from editgauge._stats.resampling import Estimate, no_estimate
 from editgauge.analysis._evaluators import EvaluatorTarget, Scored, best_first
 from editgauge.analysis.outcomes import Matched, by_question
 from editgauge.analysis.ratings import Rating
-from editgauge.results import OutcomeKey, ScoreTable
+from editgauge.results import OutcomeKey, ScoreColumns
 from editgauge.types import ScoreSpec
 
 
@@ -46,7 +46,7 @@ class RatedScore:
     """By edit type, within each method and averaged over methods (EditVal, figures 6 and 10, appendices J.1 and K)."""
 
 
-def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoreTable) -> list[RatedScore]:
+def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoreColumns) -> list[RatedScore]:
     """Compare every score with every question; for each question the best agreement comes first."""
     return [
         score
@@ -58,12 +58,12 @@ def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: S
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def ratings_targets(matched: Matched[Rating], outcomes: ScoreTable) -> list[EvaluatorTarget]:
+def ratings_targets(matched: Matched[Rating], outcomes: ScoreColumns) -> list[EvaluatorTarget]:
     """Return the ratings of every question, pooled over outcomes, as targets for evaluators."""
     return [_ratings_target(question, ratings, outcomes) for question, ratings in by_question(matched).items()]
 
 
-def _ratings_target(question: str, ratings: _Ratings, outcomes: ScoreTable) -> EvaluatorTarget:
+def _ratings_target(question: str, ratings: _Ratings, outcomes: ScoreColumns) -> EvaluatorTarget:
     means = {key: fmean(rating.value for rating in answers) for key, answers in ratings.items()}
 
     def ask(evaluator: Scored) -> Estimate:
@@ -77,7 +77,7 @@ def _most_agreeing(score: RatedScore) -> float:
     return best_first(score.levels["pooled"].spearman)
 
 
-def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: ScoreTable) -> RatedScore:
+def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: ScoreColumns) -> RatedScore:
     values = {key: worth for key in ratings if (worth := score.worth(key)) is not None}
     scored_ratings = {key: answers for key, answers in ratings.items() if key in values}
     outcomes = _Pairs.of(
@@ -135,7 +135,7 @@ class _Pairs:
     sources: Labels
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], outcomes: ScoreTable) -> _Pairs:
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], outcomes: ScoreColumns) -> _Pairs:
         keys, scores, ratings, raters = zip(*rows, strict=True) if (rows := list(rows)) else ((), (), (), ())
         return cls(
             np.array(scores, dtype=np.float64),
@@ -273,7 +273,7 @@ class People:
     """The mean rating of each method; an outcome counts with the mean of its raters."""
 
 
-def people(matched: Matched[Rating], outcomes: ScoreTable) -> list[People]:
+def people(matched: Matched[Rating], outcomes: ScoreColumns) -> list[People]:
     """Summarize the ratings of each question."""
     questions: dict[str, list[tuple[OutcomeKey, Rating]]] = defaultdict(list)
     for (key,), rating in matched.pairs:
@@ -281,7 +281,7 @@ def people(matched: Matched[Rating], outcomes: ScoreTable) -> list[People]:
     return [_people(question, answers, outcomes) for question, answers in questions.items()]
 
 
-def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcomes: ScoreTable) -> People:
+def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcomes: ScoreColumns) -> People:
     by_outcome: dict[OutcomeKey, list[float]] = defaultdict(list)
     for key, rating in answers:
         by_outcome[key].append(rating.value)

@@ -22,7 +22,7 @@ from editgauge._stats.pairwise import (
     survives,
 )
 from editgauge.analysis.summary import ALL, untouched_methods
-from editgauge.results import Rows, ScoreTable
+from editgauge.results import Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Labels, Numbers
@@ -124,9 +124,9 @@ class ScoreTests:
 class RunTests:
     """The tests of a run, computed on demand."""
 
-    def __init__(self, run: Run, columns: ScoreTable | None = None) -> None:
+    def __init__(self, run: Run, columns: ScoreColumns | None = None) -> None:
         self.run = run
-        self.columns = columns or run.score_table
+        self.columns = columns or run.score_columns
         self.untouched = untouched_methods(run)
         self._cache: dict[tuple[str, str, str], ScoreTests | None] = {}
 
@@ -151,7 +151,7 @@ class RunTests:
         }
 
 
-def _score_tests(columns: ScoreTable, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
+def _score_tests(columns: ScoreColumns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
     values = columns.value[rows]
     scored_methods = np.unique(columns.method.codes[rows][~np.isnan(values)])
     rows = rows[np.isin(columns.method.codes[rows], scored_methods)]

@@ -26,7 +26,7 @@ from editgauge._stats.intervals import MIN_SOURCES, Bounds, Limits, Mean, bounds
 from editgauge._util.text import format_count
 from editgauge._util.variants import base_name
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.results import Rows, Run, ScoreTable
+from editgauge.results import Rows, Run, ScoreColumns
 from editgauge.results.tables import data_frame
 from editgauge.types import QUESTIONS
 
@@ -70,7 +70,7 @@ class Cell:
         return self.mean.n if self.mean else 0
 
 
-def summarize(run: Run, columns: ScoreTable | None = None, *, by_type: bool = True) -> list[Cell]:
+def summarize(run: Run, columns: ScoreColumns | None = None, *, by_type: bool = True) -> list[Cell]:
     """Return all cells in the run's order of protocols, scores and methods; edit types in canonical order, then `all`.
 
     Args:
@@ -79,7 +79,7 @@ def summarize(run: Run, columns: ScoreTable | None = None, *, by_type: bool = Tr
         by_type: whether to add a cell for every edit type.
 
     """
-    columns = columns or run.score_table
+    columns = columns or run.score_columns
     scores = {
         (protocol, spec): columns.rows(protocol, spec.name)
         for protocol, entry in run.manifest.protocols.items()
@@ -167,7 +167,13 @@ def untouched_methods(run: Run) -> frozenset[str]:
 
 
 def _cell(
-    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: ScoreTable, rows: Rows, limits: Limits | None
+    protocol: str,
+    spec: ScoreSpec,
+    method: str,
+    edit_type: str,
+    columns: ScoreColumns,
+    rows: Rows,
+    limits: Limits | None,
 ) -> Cell:
     values = columns.value[rows]
     scored = ~np.isnan(values)

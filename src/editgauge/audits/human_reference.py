@@ -41,7 +41,7 @@ from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.outcomes import expand_folders, find_outcomes
 from editgauge.protocols.editgauge._models import fitted
-from editgauge.results import OutcomeKey, Run, ScoreTable
+from editgauge.results import OutcomeKey, Run, ScoreColumns
 from editgauge.results.edits import benchmark_entry
 from editgauge.types import Benchmark, Edit, Outcome
 
@@ -149,7 +149,7 @@ def human_reference(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -
     keys: set[OutcomeKey] = set()
     photos: dict[str, str] = {}
     for run in runs:
-        outcomes = run.score_table
+        outcomes = run.score_columns
         rated = _rated(ratings, outcomes)
         keys |= set(rated)
         photos |= outcomes.sources
@@ -167,7 +167,7 @@ def human_reference(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -
     )
 
 
-def _rated(ratings: Sequence[Rating], outcomes: ScoreTable) -> dict[OutcomeKey, dict[str, float]]:
+def _rated(ratings: Sequence[Rating], outcomes: ScoreColumns) -> dict[OutcomeKey, dict[str, float]]:
     """Return the mean ratings of outcomes in the run."""
     matched = match(ratings, outcomes.seeds)
     of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.pairs}
@@ -179,7 +179,7 @@ def _rated(ratings: Sequence[Rating], outcomes: ScoreTable) -> dict[OutcomeKey, 
 
 
 def _row(
-    protocol: str, spec: ScoreSpec, outcomes: ScoreTable, rated: Mapping[OutcomeKey, Mapping[str, float]]
+    protocol: str, spec: ScoreSpec, outcomes: ScoreColumns, rated: Mapping[OutcomeKey, Mapping[str, float]]
 ) -> ReferenceScore:
     values = outcomes.values(protocol, spec.name)
     keys = sorted(key for key in rated if key in values)

@@ -80,7 +80,7 @@ def answers_of(
     """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
-    scored = run.score_table
+    scored = run.score_columns
     matched = match(read_ratings(file), scored.seeds)
     asked_questions = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
     pairs_chosen = _pairs(run, specs, asked_questions, scores, questions, quiet)

@@ -15,7 +15,7 @@ RUN/
 
 from editgauge.results._journal import EncodedEntry, JournalEntry
 from editgauge.results._records import ImageStamp, OutcomeKey, ScoreKey, ScoreRecord
-from editgauge.results._score_table import LabelColumn, Rows, ScoreTable
+from editgauge.results._score_columns import LabelColumn, Rows, ScoreColumns
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.results.run import Run, RunSource, label_methods
 from editgauge.results.sets import SetScore
@@ -33,9 +33,9 @@ __all__ = [
     "Run",
     "RunSource",
     "RunWriter",
+    "ScoreColumns",
     "ScoreKey",
     "ScoreRecord",
-    "ScoreTable",
     "SetScore",
     "label_methods",
 ]

@@ -384,7 +384,7 @@ def _ranks(run: Run) -> list[dict[OutcomeKey, float]]:
 
     ranks = []
     for protocol, spec in select_scores(run, ()):
-        values = run.score_table.values(protocol, spec.name)
+        values = run.score_columns.values(protocol, spec.name)
         if len(values) > 1:
             numbers = np.fromiter(values.values(), float) * (1 if spec.higher_is_better else -1)
             ranks.append(dict(zip(values, (rankdata(numbers) - 1) / (len(numbers) - 1), strict=True)))

@@ -49,7 +49,7 @@ class LabelColumn:
 
 
 @dataclass(frozen=True)
-class ScoreTable:
+class ScoreColumns:
     """Scores of a run, one row per score, in the order of `Run.table`."""
 
     protocol: LabelColumn
@@ -65,15 +65,15 @@ class ScoreTable:
     """NaN where unscored."""
 
     @classmethod
-    def of(cls, table: pa.Table) -> ScoreTable:
+    def of(cls, table: pa.Table) -> ScoreColumns:
         """Convert `Run.table`."""
         labels = {name: LabelColumn.of(table[name]) for name in LABEL_COLUMNS}
         return cls(**labels, seed=table["seed"].to_numpy(), value=table["value"].to_numpy())
 
-    def select(self, rows: Rows) -> ScoreTable:
+    def select(self, rows: Rows) -> ScoreColumns:
         """Return some rows."""
         labels = {name: getattr(self, name).select(rows) for name in LABEL_COLUMNS}
-        return ScoreTable(**labels, seed=self.seed[rows], value=self.value[rows])
+        return ScoreColumns(**labels, seed=self.seed[rows], value=self.value[rows])
 
     def rows(self, protocol: str, name: str) -> Rows:
         """Return the rows of one score."""
