@@ -65,6 +65,7 @@ SHOWN: dict[str, str] = {
     "models_list": f"{_MANAGE}:show_weights_list",
     "models_path": f"{_MANAGE}:show_path",
     "models_pull": f"{_MANAGE}:show_pulled",
+    "models_selftest": f"{_MANAGE}:show_selftest",
     "models_verify": f"{_MANAGE}:show_verified",
     "parse": f"{_INSPECT}:show_parsed",
     "plan": f"{_RUNS}:show_plan",

@@ -1,4 +1,4 @@
-"""Weights that cannot be loaded are one message that says what to do."""
+"""Weights that a library cannot load."""
 
 from __future__ import annotations
 

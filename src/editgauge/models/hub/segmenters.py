@@ -1,18 +1,15 @@
-"""SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what is in a box or under a point.
-
-The encoder sees an image once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
-the authors advise; under a point, where a part and the whole are both right, the most confident of three.
-"""
+"""Segmenters of the model hub: SAM, SAM 2 and SegFormer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.answers import Features, SegmentPrompt
+from editgauge.models.answers import ClassMap, Features, SegmentPrompt
 from editgauge.models.hub._network import Network, numbers, resized, row_of, squeezed
 
 if TYPE_CHECKING:
@@ -20,11 +17,14 @@ if TYPE_CHECKING:
 
     from editgauge._util.images import Pixels
 
-    Masks = NDArray[np.bool_]
-
 
 class SamSegmenter(Network):
-    """Role `segmenter`: masks for boxes and points."""
+    """Role `segmenter`: masks for boxes and points.
+
+    SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024). The encoder sees an image once; each prompt then costs a
+    fiftieth of that. For a box the single mask is taken, as the authors advise; for a point, where a part and its owner
+    are both right, the most confident of three.
+    """
 
     role = "segmenter"
     kinds: ClassVar[Mapping[str, str]] = {"sam": "SamModel", "sam2": "Sam2Model", "sam2_video": "Sam2Model"}
@@ -38,7 +38,7 @@ class SamSegmenter(Network):
         features = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
         return [{"size": np.array(image.shape[:2]), **row_of(features, index)} for index, image in enumerate(images)]
 
-    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
+    def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
         """Return one mask per box or point, in the size of the image."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
@@ -48,7 +48,7 @@ class SamSegmenter(Network):
             return squeezed(images, self.source.preprocessing).to(self.device)
         return super().prepared(images)
 
-    def _cut(self, features: Features, prompt: SegmentPrompt) -> Masks:
+    def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         size: tuple[int, int] = tuple(features["size"].tolist())
         if len(prompt.coordinates) == 0:
             return np.zeros((0, *size), np.bool_)
@@ -107,3 +107,25 @@ class SamSegmenter(Network):
 
     def _input_size(self) -> tuple[int, int]:
         return self._side, self._side
+
+
+class ClassMapper(Network):
+    """Role `semantic_segmenter`: SegFormer (Xie et al. 2021) and networks of its kind."""
+
+    role = "semantic_segmenter"
+    kinds: ClassVar[Mapping[str, str]] = {"segformer": "SegformerForSemanticSegmentation"}
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        named: dict[str, str] = self.source.config["id2label"]
+        return tuple(named[str(index)] for index in range(len(named)))
+
+    def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
+        """Return one class map per image."""
+        if not images:
+            return []
+        with self.thinking():
+            logits = self.network(pixel_values=self.prepared(images)).logits.float()
+        spread = (resized(logit, (image.shape[0], image.shape[1])) for logit, image in zip(logits, images, strict=True))
+        return [ClassMap(item.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for item in spread]

@@ -1,3 +1,5 @@
+"""Segmenters of the hub, as small random networks."""
+
 from __future__ import annotations
 
 import json
@@ -13,8 +15,8 @@ from PIL import Image
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import SegmentPrompt
-from editgauge.models.hub.sam import SamSegmenter
-from editgauge.models.roles import Segmenter
+from editgauge.models.hub.segmenters import ClassMapper, SamSegmenter
+from editgauge.models.roles import Segmenter, SemanticSegmenter
 
 pytestmark = pytest.mark.slow
 
@@ -161,3 +163,28 @@ def test_nothing_asked_nothing_cut(segmenter: SamSegmenter, picture: Callable[..
     features = segmenter.look([picture()])[0]
     assert segmenter.cut([(features, SegmentPrompt(boxes=np.zeros((0, 4), np.float32)))])[0].shape == (0, 40, 60)
     assert segmenter.card.input_size == (64, 64)
+
+
+NAMES = {0: "sky", 1: "grass", 2: "cat"}
+
+
+def test_the_classes_are_those_of_the_library(save: Callable[..., Path], picture: Callable[..., Pixels]) -> None:
+    config = transformers.SegformerConfig(
+        depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], decoder_hidden_size=16, num_labels=3, id2label=NAMES
+    )
+    torch.manual_seed(1)
+    processor = transformers.SegformerImageProcessorPil(size={"height": 64, "width": 64})
+    folder = save(transformers.SegformerForSemanticSegmentation(config), processor)
+    images = [picture(1), picture(2, 70, 30)]
+    model = transformers.SegformerForSemanticSegmentation.from_pretrained(folder)
+    mapper = ClassMapper(folder, device="cpu")
+    assert isinstance(mapper, SemanticSegmenter)
+    for image, found in zip(images, mapper.label(images), strict=True):
+        with torch.inference_mode():
+            told = model(**processor([image], return_tensors="pt"))
+        theirs = processor.post_process_semantic_segmentation(told, target_sizes=[image.shape[:2]])[0].numpy()
+        assert found.labels.shape == image.shape[:2]
+        assert (found.labels == theirs).mean() > 0.999
+        assert found.classes == ("sky", "grass", "cat")
+        np.testing.assert_array_equal(found.mask("cat"), found.labels == 2)
+    assert len(np.unique(mapper.label(images)[0].labels)) > 1

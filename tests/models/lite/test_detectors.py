@@ -1,3 +1,5 @@
+"""COCO detectors on labeled photographs."""
+
 from __future__ import annotations
 
 import importlib.util
