@@ -166,3 +166,12 @@ def test_one_edit_is_one_line_whatever_its_words() -> None:
     content = to_lines([edit(extras={"note": "one\ntwo\u2028three\x85four"}), edit("b")])
 
     assert content.count(b"\n") == 2
+
+
+def test_control_characters_of_texts_are_removed_everywhere() -> None:
+    texts = {name: f"c\x00a\x1b[31mt\x07 {name}\u202e" for name in ("subject", "from_", "to", "source_caption")}
+    cleaned = edit(**texts, position=Position("left", "d\x00og"))
+    assert [getattr(cleaned, name) for name in texts] == [f"cat {name}" for name in texts]
+    assert cleaned.position == Position("left", "dog")
+    lines = Edit(id="a", source=SOURCE, type="color", instruction="Make\x00 the cat\nblack.")
+    assert lines.instruction == "Make the cat\nblack."

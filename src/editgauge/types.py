@@ -7,10 +7,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from editgauge._util.text import printable
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
 
@@ -179,6 +180,16 @@ class Edit:
                     f"The text {text[:60]!a} of the edit '{self.id}' holds half a character; is it in another "
                     "encoding than UTF-8?"
                 )
+        self._remove_control_characters()
+
+    def _remove_control_characters(self) -> None:
+        """Clean every text the same way, wherever the edit comes from: parsers, judges and terminals act on them."""
+        for name in ("instruction", "subject", "from_", "to", "source_caption", "target_caption"):
+            text = getattr(self, name)
+            if text:
+                object.__setattr__(self, name, printable(text))
+        if self.position and self.position.anchor:
+            object.__setattr__(self, "position", replace(self.position, anchor=printable(self.position.anchor)))
 
     @property
     def origin(self) -> str:
@@ -194,6 +205,8 @@ class Benchmark:
     edits: Sequence[Edit]
     about: str = ""
     license: str = ""
+    broken: tuple[str, ...] = ()
+    """Problems of the data that were skipped."""
 
     def __post_init__(self) -> None:
         # Some file systems store 'é' as two characters; both spellings name the same file.
@@ -213,6 +226,11 @@ class Outcome:
     image: Path | None = None
     absence: str | None = None
     prompt: str | None = None
+    """What the method was asked, where that is known."""
+    instruction: str | None = None
+    """The original instruction, where the prompt is a rewritten one; scores are by the original."""
+    rewriter: str | None = None
+    """Who rewrote the instruction."""
 
     def __post_init__(self) -> None:
         if (self.image is None) == (self.absence is None):

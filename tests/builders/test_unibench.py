@@ -68,7 +68,7 @@ def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp
         assert "black" not in color.colors
         assert isinstance(move, MoveTask)
         assert move.templates == ["A black cat sitting {position} a {anchor}."]
-        assert "to the left of" not in {place.words for place in move.places}  # it is there already
+        assert "to the left of" not in {position.words for position in move.positions}  # it is there already
         assert isinstance(new, Generate)
         assert not {"cat", "suitcase"} & set(new.classes)
     report = (tmp_path / "out" / "unibench.report.txt").read_text()

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +20,7 @@ from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine.edit import edit
+from editgauge.engine.run import run
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.outcomes import find_outcomes
 
@@ -267,3 +274,140 @@ def test_the_card_knows_what_outcomes_cost_also_of_those_made_before(tmp_path: P
     assert card.seconds_mean is not None
     assert card.seconds_mean >= 0
     assert "cost 0.16" in card.summary()
+
+
+@pytest.fixture
+def sweep_photos(tmp_path: Path, plugged_in: Path, make_benchmark: Make) -> Path:
+    return make_benchmark(tmp_path / "photos", edits=2, size=48)
+
+
+@pytest.mark.slow
+def test_a_variant_for_every_value_which_a_run_reads(tmp_path: Path, sweep_photos: Path) -> None:
+    out = tmp_path / "out"
+    made = edit(sweep_photos, method="brighter", out=out, sweep=["light=0,20,40"], seeds=2, quiet=True)
+    names = ["brighter[light=0]", "brighter[light=20]", "brighter[light=40]"]
+    assert list(made.variants) == names
+    assert (made.made, made.kept) == (12, 0)
+    means = [read_image(out / name / "edit-000.png").mean() for name in names]
+    assert means == sorted(set(means))
+    manifest = json.loads((out / names[1] / "method.json").read_text("utf-8"))
+    assert manifest["method"] == names[1]
+    assert manifest["settings"]["options"] == {"light": 20}
+    scored = run(sweep_photos, protocol=["preservation"], outcomes=[f"{out}/*"], out=tmp_path / "run", quiet=True)
+    assert list(scored.manifest.methods) == names
+
+
+@pytest.mark.slow
+def test_several_options_give_every_combination_and_are_continued(tmp_path: Path, sweep_photos: Path) -> None:
+    sweep: dict[str, list[float]] = {"shift": [1, 2], "wait": [0.0, 0.001]}
+    edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=sweep, form="instruction", limit=1, quiet=True)
+    again = edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=sweep, form="instruction", quiet=True)
+    assert list(again.variants) == [f"mirrored[shift={a},wait={b}]" for a in (1, 2) for b in (0.0, 0.001)]
+    assert (again.made, again.kept) == (4, 4)
+
+
+@pytest.mark.slow
+def test_all_that_is_wrong_with_a_sweep_is_told_at_once(tmp_path: Path, sweep_photos: Path) -> None:
+    with pytest.raises(BadInputError) as caught:
+        edit(
+            sweep_photos,
+            method="mirrored",
+            out=tmp_path / "out",
+            option=["wait=0"],
+            sweep=["shift=1,,1", "wait=1"],
+            quiet=True,
+        )
+    assert caught.value.problems == (
+        "shift has an empty value",
+        "shift has the same value twice",
+        "wait is also given by --option",
+    )
+    with pytest.raises(BadInputError, match="'mirrored' cannot be swept like that") as values:
+        edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=["shift=1,two,a/b,3[4]"], quiet=True)
+    assert values.value.problems == (
+        "mirrored[shift=two]: shift is a whole number, got 'two'",
+        "id 'mirrored[shift=a/b]' holds a path separator, and is to name a folder",
+        "a value holds a bracket, and is to name a folder",
+    )
+    with pytest.raises(BadInputError, match="--sweep takes NAME=VALUE,VALUE"):
+        edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=["shift"], quiet=True)
+    with pytest.raises(BadInputError, match="'identity' has no options"):
+        edit(sweep_photos, method="identity", out=tmp_path / "out", sweep=["a=1"], quiet=True)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_sweep_does_not_go_into_the_folder_of_one_method(tmp_path: Path, sweep_photos: Path) -> None:
+    edit(sweep_photos, method="brighter", out=tmp_path / "one", quiet=True)
+    with pytest.raises(BadInputError, match="holds outcomes of one method"):
+        edit(sweep_photos, method="brighter", out=tmp_path / "one", sweep=["light=1,2"], quiet=True)
+    edit(sweep_photos, method="brighter", out=tmp_path / "many", sweep=["light=1,2"], quiet=True)
+    with pytest.raises(BadInputError, match="is not empty"):
+        edit(sweep_photos, method="brighter", out=tmp_path / "many", quiet=True)
+
+
+SCRIPT = str(Path(sys.executable).with_name("editgauge"))
+SEED, KILLS, EDITS, SEEDS = 20260314, 3, 8, 2
+PATIENCE = 600
+"""Seconds after which a test gives up waiting; none depends on how fast anything is."""
+
+
+@pytest.fixture
+def words(tmp_path: Path, make_benchmark: Callable[..., Path]) -> Callable[[str], list[str]]:
+    make_benchmark(tmp_path / "photos", edits=EDITS, size=96)
+    told = ["--option", "wait=0.05", "--form", "instruction", "--seeds", str(SEEDS), "--quiet"]
+    return lambda out: [SCRIPT, "edit", "photos", "--method", "mirrored", "--out", out, *told]
+
+
+def listed(folder: Path) -> list[dict[str, object]]:
+    """The list without its times."""
+    lines = map(json.loads, (folder / "outcomes.jsonl").read_text("utf-8").splitlines())
+    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+
+
+@pytest.mark.slow
+def test_killed_and_continued_it_ends_as_if_nothing_had_happened(
+    tmp_path: Path, plugin: Path, words: Callable[[str], list[str]]
+) -> None:
+    environment, chance = {**os.environ, "PYTHONPATH": str(plugin)}, random.Random(SEED)
+    out = tmp_path / "disturbed"
+    for moment in sorted(chance.sample(range(1, EDITS * SEEDS - 3), KILLS)):
+        with subprocess.Popen(words("disturbed"), cwd=tmp_path, env=environment) as process:
+            deadline = time.monotonic() + PATIENCE
+            while process.poll() is None and len(list(out.glob("*.png"))) < moment:
+                assert time.monotonic() < deadline, "nothing happens"
+                time.sleep(0.002)
+            time.sleep(chance.uniform(0, 0.03))
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL, f"it ended before it was killed; seed {SEED}"
+        assert all(read_image(file).size for file in out.glob("*.png")), "no half pictures"
+        pictures = {file.name for file in out.glob("*.png")}
+        assert {str(line["image_path"]) for line in listed(out)} <= pictures
+    for name in ("disturbed", "whole"):
+        subprocess.run(words(name), cwd=tmp_path, env=environment, check=True, timeout=PATIENCE)
+    whole = tmp_path / "whole"
+    assert listed(out) == listed(whole)
+    assert len(listed(out)) == EDITS * SEEDS
+    assert {file.name: file.read_bytes() for file in out.glob("*.png")} == {
+        file.name: file.read_bytes() for file in whole.glob("*.png")
+    }
+    assert sorted(file.name for file in out.iterdir()) == sorted(file.name for file in whole.iterdir())
+
+
+@pytest.mark.slow
+def test_stopped_by_hand_it_says_how_to_continue(
+    tmp_path: Path, plugin: Path, words: Callable[[str], list[str]]
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(plugin)}
+    with subprocess.Popen(
+        words("stopped"), cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + PATIENCE
+        while process.poll() is None and not list((tmp_path / "stopped").glob("*.png")):
+            assert time.monotonic() < deadline, "nothing happens"
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 130
+    assert told == "\nStopped. What is done is in stopped. Run the same command again to continue.\n"
+    assert len(list((tmp_path / "stopped").glob("*.png"))) < EDITS * SEEDS

@@ -10,13 +10,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from editgauge._util.images import Pixels, write_png
+from editgauge._util import disk_list as shelf
+from editgauge._util.disk_list import DiskList
+from editgauge._util.images import Pixels, read_image, write_png
+from editgauge._util.profiling import FOLDER, TIMELINE, read_profile
+from editgauge.benchmarks.folder import load
 from editgauge.engine.run import run
 from editgauge.engine.verify import verify
-from editgauge.errors import BadInputError, EditGaugeError
+from editgauge.errors import BadInputError, BadRunError, EditGaugeError
+from editgauge.methods.outcomes import find_outcomes
 from editgauge.reports.export import export
+from editgauge.reports.report import report
 from editgauge.results import Run
 from editgauge.results._records import ScoreKey
 
@@ -361,3 +368,202 @@ def test_workers_that_cannot_start_end_the_run_with_a_message(home: Path, monkey
         score(home)
     monkeypatch.undo()
     assert {reason for _, reason, _ in rows(score(home), "psnr").values()} == {None}
+
+
+@pytest.mark.parametrize("place", ["bench", "mine"])
+def test_a_benchmark_s_or_a_method_s_folder_is_not_taken_for_a_run(
+    place: str, tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> None:
+    benchmark = make_benchmark(tmp_path / "bench", edits=2)
+    outcomes = make_outcomes(benchmark, tmp_path / "mine")
+    before = {path: path.read_bytes() for path in (tmp_path / place).iterdir()}
+    with pytest.raises(BadRunError, match="is not empty and is no run"):
+        run(benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / place, quiet=True)
+    assert {path: path.read_bytes() for path in (tmp_path / place).iterdir()} == before
+
+
+def test_an_empty_folder_is_taken(
+    tmp_path: Path, make_benchmark: Callable[..., Path], make_outcomes: Callable[..., Path]
+) -> None:
+    benchmark = make_benchmark(tmp_path / "bench", edits=2)
+    (tmp_path / "run").mkdir()
+    run(
+        benchmark,
+        protocol=["preservation"],
+        outcomes={"mine": make_outcomes(benchmark, tmp_path / "mine")},
+        out=tmp_path / "run",
+        quiet=True,
+    )
+    assert (tmp_path / "run" / "manifest.json").is_file()
+
+
+MODEL = {"perceptual_distance": "lpips-alex"}
+LPIPS = "LPIPS 0.1 (AlexNet)"
+EDITS = 3
+
+
+def sources(out: Path) -> int:
+    """How many source images a run has."""
+    return len(set(Run.open(out).scores["source"].to_pylist()))
+
+
+@pytest.mark.slow
+def test_a_run_with_a_profile_is_the_same_run_and_tells_where_its_time_went(
+    tmp_path: Path, make_benchmark: Make, make_outcomes: Make
+) -> None:
+    photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=64)
+    mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
+    run(photos, protocol=["preservation"], outcomes=mine, out=tmp_path / "plain", model=MODEL, processes=1, quiet=True)
+    run(
+        photos,
+        protocol=["preservation"],
+        outcomes=mine,
+        out=tmp_path / "timed",
+        model=MODEL,
+        processes=1,
+        timings=True,
+        quiet=True,
+    )
+    assert export(tmp_path / "timed", format="jsonl") == export(tmp_path / "plain", format="jsonl")
+    assert read_profile(tmp_path / "plain") is None
+
+    profile = read_profile(tmp_path / "timed")
+    assert profile is not None
+    spent = {(each.of, each.stage): each for each in profile.spent}
+    asked = spent[LPIPS, "queue"].times
+    assert EDITS <= asked <= spent[LPIPS, "forward"].times, "source, outcome and comparison are passes of their own"
+    assert asked <= spent[LPIPS, "unknown"].times, "two items may wait for one answer"
+    assert spent["pictures", "decode"].times == EDITS + sources(tmp_path / "timed"), "each picture once"
+    assert spent["preservation", "score"].times > EDITS, "each waits for its model at least once"
+    work = (LPIPS, "load"), (LPIPS, "forward"), ("pictures", "decode"), ("preservation", "score")
+    assert all(0 < spent[each].seconds < profile.seconds for each in work)
+    assert 'class="spent-forward"' in report(tmp_path / "timed", out=tmp_path / "report", quiet=True).read_text()
+
+
+def test_a_profile_tells_of_the_last_command_that_scored_something(
+    tmp_path: Path, make_benchmark: Make, make_outcomes: Make
+) -> None:
+    photos = make_benchmark(tmp_path / "photos", edits=EDITS, size=16)
+    mine = {"mine": make_outcomes(photos, tmp_path / "mine")}
+    out = tmp_path / "run"
+    run(photos, protocol=["preservation"], outcomes=mine, out=out, timings=True, processes=1, quiet=True)
+    before = (out / FOLDER / TIMELINE).read_bytes()
+    run(photos, protocol=["preservation"], outcomes=mine, out=out, timings=True, processes=1, quiet=True)
+    assert (out / FOLDER / TIMELINE).read_bytes() == before, "nothing was left to do"
+    more = mine | {"other": make_outcomes(photos, tmp_path / "other", 1)}
+    run(photos, protocol=["preservation"], outcomes=more, out=out, timings=True, processes=1, quiet=True)
+    events = json.loads((out / FOLDER / TIMELINE).read_text())["traceEvents"]
+    assert len({event["pid"] for event in events}) == 1
+    profile = read_profile(out)
+    assert profile is not None
+    decoded = [each.times for each in profile.spent if each.stage == "decode"]
+    assert decoded == [EDITS + sources(out)]
+
+
+@pytest.fixture
+def listed_home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
+    """Eight edits of four photographs; `mine` as a folder, `listed` as a list in another order, with a gap."""
+    make_benchmark(tmp_path / "photos", edits=8, size=32)
+    make_outcomes(tmp_path / "photos", tmp_path / "mine")
+    lines = [{"id": f"edit-{n:03d}", "image_path": f"mine/edit-{n:03d}.png", "seed": n % 2} for n in (5, 0, 7, 2, 1, 4)]
+    (tmp_path / "listed.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def scores(listed_home: Path, out: str) -> bytes:
+    outcomes = {"listed": listed_home / "listed.jsonl", "mine": listed_home / "mine"}
+    return export(
+        run(
+            listed_home / "photos",
+            protocol=["preservation"],
+            outcomes=outcomes,
+            out=listed_home / out,
+            processes=1,
+            quiet=True,
+        ).folder,
+        format="csv",
+    )
+
+
+def test_on_disk_and_in_memory_are_the_same(listed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_memory = scores(listed_home, "in-memory")
+    monkeypatch.setattr(shelf, "MAX_IN_MEMORY", 2)
+    edits = load(listed_home / "photos").edits
+    assert isinstance(edits, DiskList)
+    assert isinstance(find_outcomes("listed", listed_home / "listed.jsonl", edits).outcomes, DiskList)
+    assert scores(listed_home, "on-disk") == in_memory
+    assert (listed_home / "in-memory" / "edits.jsonl").read_bytes() == (
+        listed_home / "on-disk" / "edits.jsonl"
+    ).read_bytes()
+    assert scores(listed_home, "on-disk") == in_memory  # nothing is left to do
+
+
+def test_what_is_wrong_with_a_list_is_told_all_at_once(listed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "MAX_IN_MEMORY", 2)
+    with (listed_home / "listed.jsonl").open("a") as lines:
+        lines.write('{"id": "edit-007", "image_path": "x.png", "seed": 1}\n{"id": 3}\n')
+    with pytest.raises(BadInputError) as told:
+        find_outcomes("listed", listed_home / "listed.jsonl", load(listed_home / "photos").edits)
+    assert [problem.split(":")[0] for problem in told.value.problems] == [
+        "listed.jsonl",
+        "edit 'edit-007', seed 1 is listed 2 times",
+    ]
+
+
+TRUTH_EDITS = 3
+
+
+@pytest.fixture
+def truth_home(tmp_path: Path, make_benchmark: Make, make_outcomes: Make) -> Path:
+    """Three edits of photographs; what two of them should become is in `truth`."""
+    truth = [f"truth/{number}.png" if number else None for number in range(TRUTH_EDITS)]
+    make_benchmark(tmp_path / "photos", edits=TRUTH_EDITS, size=32, reference=truth)
+    make_outcomes(tmp_path / "photos", tmp_path / "mine")
+    (tmp_path / "photos" / "truth").mkdir()
+    for number in range(1, TRUTH_EDITS):
+        write_png(read_image(tmp_path / "mine" / f"edit-{number:03d}.png"), tmp_path / "photos" / f"truth/{number}.png")
+    return tmp_path
+
+
+def score_with_truth(truth_home: Path) -> dict[str, float | None]:
+    """The distance of each outcome to its ground truth."""
+    made = run(
+        truth_home / "photos",
+        outcomes={"mine": truth_home / "mine"},
+        protocol=["reference"],
+        out=truth_home / "run",
+        quiet=True,
+        processes=1,
+    )
+    columns = (made.scores[column].to_pylist() for column in ("edit", "name", "value"))
+    return {edit: value for edit, name, value in zip(*columns, strict=True) if name == "l1"}
+
+
+def test_another_ground_truth_makes_another_score(truth_home: Path) -> None:
+    assert score_with_truth(truth_home) == {"edit-000": None, "edit-001": 0.0, "edit-002": 0.0}
+    truth = truth_home / "photos" / "truth" / "2.png"
+    write_png(np.zeros_like(read_image(truth)), truth)
+    os.utime(truth, (1, 1))
+
+    assert [
+        problem for problem in verify(truth_home / "run", recompute=0, quiet=True).problems if str(truth) in problem
+    ]
+    again = score_with_truth(truth_home)
+    assert (again["edit-000"], again["edit-001"]) == (None, 0.0)
+    assert again["edit-002"] is not None
+    assert again["edit-002"] > 0
+    assert verify(truth_home / "run", recompute=0, quiet=True).sound
+
+
+def test_ground_truth_that_is_the_same_is_not_scored_again(truth_home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    score_with_truth(truth_home)
+    run(
+        truth_home / "photos",
+        outcomes={"mine": truth_home / "mine"},
+        protocol=["reference"],
+        out=truth_home / "run",
+        processes=1,
+    )
+
+    assert f"{EDITS} of {EDITS} outcomes were scored before; nothing is left to do." in caplog.text
+    assert Run.open(truth_home / "run").scores["reference_path"].null_count > 0

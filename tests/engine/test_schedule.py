@@ -18,6 +18,7 @@ import pytest
 
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile
+from editgauge.engine import _schedule
 from editgauge.engine._perception import MemoryGate
 from editgauge.engine._schedule import (
     IN_FLIGHT_WITH_MODELS,
@@ -246,3 +247,30 @@ def test_several_processes_share_the_cores(home: Path, tmp_path: Path, plugin: P
     assert one == {}
     assert set(two) == set(THREAD_VARIABLES)
     assert {int(count) for count in two.values()} == {max(1, count_cores() // 2)}
+
+
+def test_a_frozen_worker_is_replaced(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_schedule, "HEARTBEAT_SECONDS", 1.0)
+    monkeypatch.setattr(_schedule, "MAX_SILENCE_SECONDS", 20.0)
+    start_process, frozen = _schedule.start_process, []
+
+    def start_and_freeze_the_first(module: str, processes: int, gpu: str | None = None) -> subprocess.Popen[bytes]:
+        process = start_process(module, processes, gpu)
+        if not frozen:
+            frozen.append(process)
+            process.send_signal(signal.SIGSTOP)
+        return process
+
+    monkeypatch.setattr(_schedule, "start_process", start_and_freeze_the_first)
+    scored = run(
+        home / "photos",
+        outcomes={"mine": home / "mine"},
+        protocol=["preservation"],
+        out=tmp_path / "run",
+        processes=2,
+        quiet=True,
+    )
+    assert frozen[0].returncode == -signal.SIGKILL
+    frame = scored.to_frame()
+    assert frame["edit"].nunique() == EDITS
+    assert not frame["reason"].eq("crashed").any()

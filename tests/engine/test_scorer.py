@@ -29,3 +29,24 @@ def test_models_are_named_as_in_score(models: str | ModelOptions | None, photo: 
     with Scorer(["preservation"], models) as scorer:
         result = scorer.score(photo, photo, "make it dark", edit_type="color")
     assert result["ssim"].value == 1
+
+
+def test_a_mask_of_the_whole_image_leaves_nothing_to_keep(photo: Pixels) -> None:
+    edited = photo.copy()
+    edited[20:60, 20:60] = (255, 0, 0)
+    with Scorer(["editgauge"]) as scorer:
+        masked, unmasked = (
+            scorer.score(photo, edited, "Make the cat black.", mask=mask)["kept"]
+            for mask in (np.ones(photo.shape[:2], np.bool_), None)
+        )
+    assert (masked.value, masked.reason) == (None, "not_applicable")
+    assert unmasked.value is not None
+
+
+def test_control_characters_of_an_instruction_do_not_change_its_scores(photo: Pixels) -> None:
+    with Scorer(["preservation"]) as scorer:
+        plain, hostile = (
+            scorer.score(photo, photo // 2, text) for text in ("Make it darker.", "Make\x00 it\x1b[31m darker.")
+        )
+    assert hostile.edit.instruction == plain.edit.instruction
+    assert [score.value for score in hostile] == [score.value for score in plain]

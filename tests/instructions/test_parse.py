@@ -258,3 +258,10 @@ def test_what_somebody_new_holds_and_is_there_already_is_not_asked_for() -> None
 )
 def test_requests_are_found_behind_and_between_other_words(text: str, types: list[str]) -> None:
     assert [step.type for step in parse_instruction(text).steps] == types
+
+
+@pytest.mark.parametrize(
+    "text", ["Remove the\x00 cat.", "Remove\x1b[31m the cat.", "Remove the \u202ecat.", "Remove\nthe\tcat."]
+)
+def test_control_characters_do_not_change_the_parse(text: str) -> None:
+    assert parse_instruction(text).steps == parse_instruction("Remove the cat.").steps

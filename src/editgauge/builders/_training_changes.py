@@ -24,7 +24,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.instructions.parsed import parse_single_step
 from editgauge.models.answers import Detections
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import Perception
 from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
 from editgauge.models.vocabulary._phrases import plain_words, singulars
 from editgauge.models.vocabulary._resolve import sense_of

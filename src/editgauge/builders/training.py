@@ -60,7 +60,7 @@ from editgauge.judges._cost import CallBound
 from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.protocols import open_protocol

@@ -27,7 +27,7 @@ from editgauge.benchmarks._unibench_annotations import (
     ChangeColor,
     Generate,
     MoveTask,
-    RelativePlace,
+    RelativePosition,
     Task,
     TaskType,
     described,
@@ -144,8 +144,8 @@ def _spelled(candidate: ReviewCandidate) -> str:
     return f"{candidate.anchor} {candidate.value}".casefold().replace("grey", "gray")
 
 
-def _place(candidate: ReviewCandidate) -> RelativePlace:
-    return RelativePlace(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))
+def _place(candidate: ReviewCandidate) -> RelativePosition:
+    return RelativePosition(anchor=candidate.anchor or "", words=candidate.value, relation=relation_of(candidate.value))
 
 
 T = TypeVar("T")

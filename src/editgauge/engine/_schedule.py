@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import suppress
@@ -44,6 +45,11 @@ READY = -1
 """Message number with which a process reports that it has loaded everything."""
 REFUSED = -2
 """Message number with which it reports what a user must fix before anything can be scored."""
+ALIVE = -3
+"""Message number that a process sends regularly, whatever it is busy with."""
+HEARTBEAT_SECONDS = 10.0
+MAX_SILENCE_SECONDS = 300.0
+"""A process that is silent for so long is stopped, frozen or swapped out; it is killed and replaced."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -195,6 +201,7 @@ class _Worker:
     results: IO[bytes]
     gpu: str | None = None
     ready: bool = False
+    last_message: float = field(default_factory=time.monotonic)
     in_flight: dict[int, Attempt] = field(default_factory=dict)
 
 
@@ -218,10 +225,13 @@ class _WorkerPool:
             for number in range(self._processes):
                 self._feed(self._start(self._gpus[number % len(self._gpus)] if self._gpus else None))
             while any(worker.in_flight for worker in self._workers):
-                worker, result = self._results.get()
+                worker, result = self._next_result()
+                worker.last_message = time.monotonic()
                 if result is None:
                     yield from self._on_worker_exit(worker)
                     self._feed(self._start(worker.gpu))
+                elif result[0] == ALIVE:
+                    continue
                 elif result[0] == READY:
                     worker.ready, self._failed_starts = True, 0
                     self._feed(worker)
@@ -234,6 +244,17 @@ class _WorkerPool:
                     self._feed(worker)
         finally:
             self._stop()
+
+    def _next_result(self) -> tuple[_Worker, tuple[int, Any] | None]:
+        """Wait for a message; kill workers that are silent for too long, whose end is then reported as any other."""
+        while True:
+            try:
+                return self._results.get(timeout=HEARTBEAT_SECONDS)
+            except queue.Empty:
+                oldest = time.monotonic() - MAX_SILENCE_SECONDS
+                for worker in self._workers:
+                    if worker.last_message < oldest:
+                        worker.process.kill()
 
     def _feed(self, worker: _Worker) -> None:
         limit = self._max_in_flight if worker.ready else min(self._max_in_flight, IN_FLIGHT_DURING_START)

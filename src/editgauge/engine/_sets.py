@@ -23,9 +23,9 @@ from editgauge.types import Score, Unscored
 if TYPE_CHECKING:
     from editgauge.protocols import Protocol, SetPart
 
-Cells = dict[tuple[str, str], "list[Part | Unscored]"]
+Cells = dict[tuple[str, str], "list[SetPart | Unscored]"]
 """Method and edit type to what is known about each outcome, or why it could not be taken in."""
-KnownParts = dict[ScoreKey, "Part | Unscored"]
+KnownParts = dict[ScoreKey, "SetPart | Unscored"]
 """What protocols kept of the outcomes that were scored just now."""
 
 

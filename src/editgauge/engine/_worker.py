@@ -12,6 +12,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from editgauge._util.profiling import write_part
 from editgauge.engine._judges import write_question_counts
 from editgauge.engine._options import open_protocols
 from editgauge.engine._perception import MemoryGate, RunPerception
-from editgauge.engine._schedule import READY, REFUSED, Setup
+from editgauge.engine._schedule import ALIVE, HEARTBEAT_SECONDS, READY, REFUSED, Setup
 from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.errors import EditGaugeError
 
@@ -70,10 +71,34 @@ def open_pipes() -> tuple[BinaryIO, BinaryIO]:
     return tasks, results
 
 
+class MessageWriter:
+    """Writes numbered messages to the parent, and regularly one that says the process is alive.
+
+    The heartbeat has its own thread: an item may keep the event loop busy for minutes.
+    """
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def send(self, number: int, content: object) -> None:
+        """Write one message."""
+        with self._lock:
+            pickle.dump((number, content), self._pipe, pickle.HIGHEST_PROTOCOL)
+            self._pipe.flush()
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(HEARTBEAT_SECONDS)
+            try:
+                self.send(ALIVE, None)
+            except (OSError, ValueError):  # the parent is gone, or the pipe is closed
+                return
+
+
 async def _serve(setup: Setup, tasks: BinaryIO, results: BinaryIO) -> None:
-    def send(number: int, content: object) -> None:
-        pickle.dump((number, content), results)
-        results.flush()
+    send = MessageWriter(results).send
 
     try:
         protocols = {protocol.name: protocol for protocol in open_protocols(setup.protocols, setup.models)}

@@ -12,6 +12,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 
+from editgauge._util.caching import LRUCache
 from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
@@ -225,17 +226,16 @@ class SourceCache:
     """The latest source images that came as bytes of a file: they come again with every outcome."""
 
     def __init__(self) -> None:
-        self._images: dict[bytes, LoadedImage] = {}
+        self._images = LRUCache[bytes, LoadedImage](MAX_CACHED_SOURCES)
 
     def load(self, image: ImageLike) -> LoadedImage:
         """Decode the image, or return the cached one."""
-        if isinstance(image, bytes) and image in self._images:
-            return self._images[image]
+        cached = self._images.get(image) if isinstance(image, bytes) else None
+        if cached is not None:
+            return cached
         loaded = load_image(image, "source image")
         if isinstance(image, bytes) and loaded.pixels.nbytes <= MAX_CACHED_SOURCE_BYTES:
-            self._images[image] = loaded
-            while len(self._images) > MAX_CACHED_SOURCES:
-                del self._images[next(iter(self._images))]
+            self._images.put(image, loaded)
         return loaded
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from editgauge._util.text import printable
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
@@ -52,7 +53,8 @@ def parse_instruction(
         'red chair'
 
     """
-    if not text or not text.strip():
+    text = printable(text or "")
+    if not text.strip():
         raise BadInputError(
             "The instruction is empty. Say in words what should change, such as 'add a hat to the dog'."
         )

@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import cv2
 from pydantic import BaseModel, ValidationError
 
+from editgauge._util.caching import LRUCache
 from editgauge._util.images import Pixels, pixel_hash, resize_image
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges._parsing import (
@@ -62,7 +62,7 @@ class DataUrls:
     """Thread-safe cache of data URLs; an image is encoded once while in use."""
 
     def __init__(self) -> None:
-        self._urls: OrderedDict[tuple[str, int, str], Future[str]] = OrderedDict()
+        self._urls = LRUCache[tuple[str, int, str], Future[str]](MAX_CACHED_URLS)
         self._lock = threading.Lock()
 
     def url(self, pixels: Pixels, most_side: int, encoding: Encoding) -> str:
@@ -70,10 +70,9 @@ class DataUrls:
         key = pixel_hash(pixels), most_side, encoding
         with self._lock:
             cached = self._urls.get(key)
-            future = cached or self._urls.setdefault(key, Future())
-            self._urls.move_to_end(key)
-            while len(self._urls) > MAX_CACHED_URLS:
-                self._urls.popitem(last=False)
+            future = cached or Future[str]()
+            if cached is None:
+                self._urls.put(key, future)
         if cached is None:
             try:
                 future.set_result(data_url(downscale(pixels, most_side), encoding))

@@ -8,7 +8,7 @@ import json
 import pickle
 import subprocess
 import threading
-from collections import OrderedDict
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from editgauge.engine._schedule import start_process
+from editgauge._util.caching import LRUCache
+from editgauge.engine._schedule import MAX_SILENCE_SECONDS, start_process
 from editgauge.engine.scorer import Scorer, ScorerOptions
 from editgauge.errors import EditGaugeError
 from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
@@ -67,9 +68,9 @@ class SharedScoring:
     """
 
     def __init__(self, scoring: Scoring, max_answers: int = MAX_CACHED_ANSWERS) -> None:
-        self._scoring, self._max_answers = scoring, max_answers
+        self._scoring = scoring
         self._in_flight: dict[bytes, _Shared] = {}
-        self._answers: OrderedDict[bytes, BatchResult] = OrderedDict()
+        self._answers = LRUCache[bytes, BatchResult](max_answers)
 
     @property
     def models(self) -> Mapping[str, str]:
@@ -83,9 +84,8 @@ class SharedScoring:
     async def score(self, request: ScoreRequest) -> BatchResult:
         """Score one item, sharing the work of equal requests; it is canceled when all waiting clients have left."""
         key = hashlib.sha256(json.dumps(request.model_dump()).encode()).digest()  # ASCII: takes lone surrogates
-        if key in self._answers:
-            self._answers.move_to_end(key)
-            return self._answers[key]
+        if (cached := self._answers.get(key)) is not None:
+            return cached
         if key not in self._in_flight:
             self._in_flight[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
         shared = self._in_flight[key]
@@ -97,19 +97,13 @@ class SharedScoring:
             if not shared.waiting:
                 self._in_flight.pop(key)
                 shared.task.cancel()  # does nothing to a task that is done
-        self._cache(key, request, result)
+        if not request.evidence and _is_final(result):
+            self._answers.put(key, result)
         return result
 
-    def _cache(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
-        if (
-            request.evidence
-            or result.result is None
-            or any(score.reason in TRANSIENT_REASONS for score in result.result.scores)
-        ):
-            return
-        self._answers[key] = result
-        while len(self._answers) > self._max_answers:
-            self._answers.popitem(last=False)
+
+def _is_final(result: BatchResult) -> bool:
+    return result.result is not None and not any(score.reason in TRANSIENT_REASONS for score in result.result.scores)
 
 
 @dataclass(slots=True)
@@ -162,7 +156,7 @@ class ScorerProcesses:
         self._options = options
         self._number = processes
         self._processes: list[ScoringProcess] = []
-        self._warm_processes: dict[int, set[ScoringProcess]] = {}
+        self._warm_processes = LRUCache[int, set[ScoringProcess]](MAX_REMEMBERED_SOURCES)
         """Processes that had the latest source images, by the hash of the image."""
 
     async def warm_up(self) -> None:
@@ -184,20 +178,20 @@ class ScorerProcesses:
     def _process_for(self, source: str) -> ScoringProcess:
         """Return a process that has seen the source image, unless another is much less busy."""
         name = hash(source)
-        warm = [process for process in self._warm_processes.pop(name, ()) if not process.has_ended]
+        warm = [process for process in self._warm_processes.get(name) or () if not process.has_ended]
         least_busy, least_busy_warm = (
             min(group, key=_queue_length) for group in (self._processes, warm or self._processes)
         )
         further = AFFINITY_SLACK if least_busy.waiting else 0
         if len(least_busy_warm.waiting) > len(least_busy.waiting) + further:
             least_busy_warm = least_busy
-        self._warm_processes[name] = {*warm, least_busy_warm}
-        while len(self._warm_processes) > MAX_REMEMBERED_SOURCES:
-            del self._warm_processes[next(iter(self._warm_processes))]
+        self._warm_processes.put(name, {*warm, least_busy_warm})
         return least_busy_warm
 
     def _replace_ended(self) -> None:
         for process in self._processes:
+            if process.is_silent:
+                process.kill()
             if process.has_ended:
                 process.close()
         alive = [process for process in self._processes if not process.has_ended]
@@ -217,12 +211,18 @@ class ScoringProcess:
         self.waiting: dict[int, asyncio.Future[Any]] = {}
         """Pending answers by question number."""
         self._numbers = count()
+        self._last_message = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._process = start_process("editgauge.serving._worker", processes)
         self._sender = ThreadPoolExecutor(1, "to-scorer")
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         self._send(options)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the process must be stopped or frozen: it sends a sign of life every few seconds."""
+        return time.monotonic() - self._last_message > MAX_SILENCE_SECONDS
 
     async def ask(self, question: ScoreRequest | str) -> Any:
         """Send a question and return the answer of the process."""
@@ -236,6 +236,11 @@ class ScoringProcess:
             raise
         finally:
             del self.waiting[number]
+
+    def kill(self) -> None:
+        """End the process at once; whoever waits for it gets `ProcessEndedError`."""
+        self._process.kill()
+        self._end()
 
     def close(self) -> None:
         """Stop the process."""
@@ -269,6 +274,7 @@ class ScoringProcess:
                 except (EOFError, OSError, ValueError, pickle.UnpicklingError):
                     self._loop.call_soon_threadsafe(self._end)
                     return
+                self._last_message = time.monotonic()
                 self._loop.call_soon_threadsafe(self._deliver, number, answer)
 
     def _deliver(self, number: int, answer: object) -> None:

@@ -12,7 +12,7 @@ import threading
 from typing import BinaryIO
 
 from editgauge.engine._scoring import crash
-from editgauge.engine._worker import PIPE_ERRORS, open_pipes
+from editgauge.engine._worker import PIPE_ERRORS, MessageWriter, open_pipes
 from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import EditGaugeError
 from editgauge.serving._schema import ScoreRequest
@@ -24,6 +24,7 @@ Message = tuple[int, ScoreRequest | str] | None
 async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO) -> None:
     messages, loop = asyncio.Queue[Message](), asyncio.get_running_loop()
     tasks: dict[int, asyncio.Task[None]] = {}
+    send = MessageWriter(answers).send
 
     def listen() -> None:
         message: Message
@@ -44,8 +45,7 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
             content = EditGaugeError(str(error))  # errors of other classes cannot all be pickled
         except Exception as error:
             content = RuntimeError(crash(error).detail)
-        pickle.dump((number, content), answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+        send(number, content)
 
     threading.Thread(target=listen, daemon=True).start()
     with options.scorer() as scorer:
@@ -63,7 +63,7 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
 
 
 def main() -> None:
-    """Scores until standard input ends."""
+    """Score until standard input ends."""
     questions, answers = open_pipes()
     try:
         options: ScorerOptions = pickle.load(questions)  # noqa: S301 - written by the service

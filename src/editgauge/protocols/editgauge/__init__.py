@@ -239,6 +239,8 @@ def kept_inputs(views: Sequence[View]) -> tuple[Values, Disturbance] | Unscored:
     view = views[0]
     if not view.tokens or view.change is None:
         return NO_TOKENS
+    if view.mask is not None and view.mask.all():
+        return Unscored("not_applicable", "the mask covers the whole image, so nothing has to stay")
     if any(step.roles.everywhere for step in views):
         return Unscored("not_applicable", "an edit of this type may change the whole image")
     behind = next((step for step in views if step.roles.behind), None)
@@ -256,7 +258,7 @@ def _preserved_region(view: View, behind: View | None) -> BoolMask | None:
 
     These are the pixels outside a mask, the subject of a new background, or those around a large object to edit.
     """
-    if view.mask is not None and view.mask.any() and not view.mask.all():
+    if view.mask is not None and view.mask.any():
         return ~view.mask
     if behind is not None:
         return behind.pairs["stays"].before[0].mask
