@@ -18,7 +18,7 @@ from editgauge._stats.resampling import Estimate
 from editgauge._util.files import read_bytes, write_json, write_text
 from editgauge._util.progress import log_info
 from editgauge.analysis.binary_agreement import GOOD_LEVELS as LEVELS_OF_EDITINSPECTOR
-from editgauge.analysis.outcomes import Matched, OutcomeKey, match, scored_outcomes, select_scores
+from editgauge.analysis.outcomes import Matched, match, select_scores
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.builders._calibration_fit import (
     CalibrationComparison,
@@ -33,7 +33,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import parse_variant
 from editgauge.protocols.editgauge import FURTHER, editgauge
 from editgauge.protocols.editgauge._calibration import SCHEMA, CalibrationCurve
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run
 from editgauge.types import ScoreSpec
 
 PROTOCOL = "editgauge"
@@ -80,12 +80,12 @@ def answers_of(
     """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
-    scored = scored_outcomes(run)
+    scored = run.score_columns
     matched = match(read_ratings(file), scored.seeds)
     asked_questions = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
     pairs_chosen = _pairs(run, specs, asked_questions, scores, questions, quiet=quiet)
     _log_unmatched(matched, quiet=quiet)
-    values = {name: column for (scorer, name), column in scored.values.items() if scorer == protocol}
+    values = {name: column for name in specs if (column := scored.values(protocol, name))}
     answers = [
         _answers(specs[score], question, matched, values, scored.sources, level=level)
         for score, question in pairs_chosen.items()
