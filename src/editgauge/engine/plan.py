@@ -267,7 +267,7 @@ def _forecast(
         sampled=len(sample),
         models=tuple(work for effort in took.efforts for work in _work(effort, speeds, times)),
         recalled=round(sum(effort.recalled for effort in took.efforts) * times),
-        own_seconds=took.work.own * times,
+        own_seconds=took.work.outside_models * times,
         cpu_seconds=took.work.cpu * times,
         processes=workers.processes,
         cores=machine.cores,
@@ -309,6 +309,6 @@ class _Clock:
 
 def _work(effort: ModelEffort, speeds: ModelSpeeds, times: float) -> list[ModelWork]:
     return [
-        ModelWork(effort.name, question, round(work.asked * times), speeds.seconds_each(effort, question))
+        ModelWork(effort.name, question, round(work.answers * times), speeds.seconds_each(effort, question))
         for question, work in effort.work.items()
     ]
