@@ -135,8 +135,8 @@ def test_an_unreadable_answer_is_asked_for_once_more_in_the_asked_form(
     assert "It surely is, I would say." in second["messages"][0]["content"]  # a text alone: no picture is shown again
     calls = list(read_transcripts(tmp_path / "transcripts"))
     assert [call.fault for call in calls] == ["unparsable", None]
-    assert calls[1].asked["repairs"] == calls[0].identity
-    assert calls[1].asked["prompt"] == "repair.v1"
+    assert calls[1].question["repairs"] == calls[0].identity
+    assert calls[1].question["prompt"] == "repair.v1"
     assert ask(judge(replay=True), question)[0].value is True
     assert len(served.requests) == 2
     assert first["messages"] != second["messages"]
