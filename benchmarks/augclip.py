@@ -67,7 +67,7 @@ def quickly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
 
 
 def wholly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
-    """The score with its evidence, rankings and picture included."""
+    """Compute the score with its evidence: rankings and image."""
     names = Attributes(tuple(map(str, range(len(seen.source)))), tuple(map(str, range(len(seen.target)))))
     augclip_evidence(
         "augclip",

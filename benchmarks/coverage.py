@@ -59,7 +59,7 @@ EQUAL: dict[str, Callable[[Numbers], Numbers]] = {
 
 
 def clustered(random: Random, sources: int, edits: int) -> tuple[Numbers, Labels]:
-    """Normal numbers that correlate within a source image."""
+    """Draw normal numbers that correlate within a source image."""
     shared = np.repeat(random.standard_normal(sources), edits)
     own = random.standard_normal(sources * edits)
     return np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own, np.repeat(np.arange(sources), edits)
@@ -83,7 +83,7 @@ def holds(interval: Mean | Estimate, truth: float) -> bool:
 
 
 def counted_coverage(share: float, sources: int, edits: int, worlds: int) -> float:
-    """The same of yes-or-no scores: worlds with as many source images of every count have the same interval."""
+    """Estimate the coverage for binary scores; samples with equal counts per source image share an interval."""
     random = np.random.default_rng(1)
     clusters = np.repeat(np.arange(sources), edits)
     passed = np.stack([ndtr(clustered(random, sources, edits)[0]) < share for _ in range(worlds)])
@@ -97,7 +97,7 @@ def counted_coverage(share: float, sources: int, edits: int, worlds: int) -> flo
 
 
 def exact_coverage(share: float, n: int) -> float:
-    """The same of independent yes-or-no scores, from the chances of all their counts."""
+    """Compute the exact coverage for independent binary scores from the probabilities of all counts."""
     ends = [share_interval(yes / n, n, LEVEL) for yes in range(n + 1)]
     held = [low <= share <= high for low, high in ends]
     return float(binom.pmf(np.arange(n + 1), n, share)[held].sum())
@@ -198,7 +198,7 @@ def _row(name: str, shares: Iterator[float]) -> str:
 
 
 def main() -> None:
-    """Prints the tables, and writes them where asked."""
+    """Print the tables and write them to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--out", type=Path)

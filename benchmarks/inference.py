@@ -21,7 +21,7 @@ MISSING = 0.05
 
 
 def main() -> None:
-    """Prints the seconds."""
+    """Print the seconds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("--methods", 8), ("--scores", 20), ("--edits", 1_000)):
         parser.add_argument(name, type=int, default=value)

@@ -20,7 +20,7 @@ import numpy as np
 from editgauge._util.images import read_image
 from editgauge.models._factory import FAMILIES
 from editgauge.models.hub._network import overlap
-from editgauge.models.hub.owl import OwlDetector
+from editgauge.models.hub.detectors import OwlDetector
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def asked(detector: OwlDetector, images: list[Any], words: tuple[str, ...]) -> tuple[list[Any], float]:
-    """What it finds, and the seconds that a picture took once everything was loaded."""
+    """Return the detections and the seconds per image once everything is loaded."""
     detector.find([(detector.look(images[:1])[0], words)])
     start = time.perf_counter()
     found = [detector.find([(detector.look([image])[0], words)])[0] for image in images]

@@ -64,7 +64,7 @@ def make_questions(count: int) -> list[Question[bool]]:
 
 
 def serial(url: str, questions: list[Question[bool]]) -> float:
-    """A plain client: encode, post, wait, read, and the next."""
+    """Ask one question after the other with a plain HTTP client."""
     started = time.perf_counter()
     with httpx.Client(timeout=60, trust_env=False) as client:
         for question in questions:
@@ -75,7 +75,7 @@ def serial(url: str, questions: list[Question[bool]]) -> float:
 
 
 def ours(url: str, questions: list[Question[bool]], folder: Path, at_once: int) -> float:
-    """The judge with all it does: identity, transcripts, pace."""
+    """Ask all questions with the judge client, transcripts included."""
 
     async def everything() -> None:
         address = f"openai:{MODEL}@{url}"

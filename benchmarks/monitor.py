@@ -28,7 +28,7 @@ STEPS = 100_000
 
 
 def outcomes(edits: int) -> dict[str, Pixels]:
-    """The right outcome for each instruction of the sample."""
+    """Return the right outcome for each instruction of the sample."""
     made = {}
     for edit in open_benchmark("sample").edits[:edits]:
         source = read_image(edit.source.path)
@@ -37,7 +37,7 @@ def outcomes(edits: int) -> dict[str, Pixels]:
 
 
 def editor(right: dict[str, Pixels], seed: int) -> Callable[[Image.Image, str], Pixels]:
-    """Gives the outcomes with a little noise."""
+    """Return an editor that answers with the right outcomes plus a little noise."""
     noise = np.random.default_rng((time.time_ns(), seed))
     new: dict[str, Pixels] = {
         instruction: np.clip(pixels + noise.integers(-2, 3, pixels.shape, np.int16), 0, 255).astype(np.uint8)

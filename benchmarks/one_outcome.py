@@ -29,7 +29,7 @@ from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.methods.reference.operations import apply_recipe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome
@@ -103,7 +103,7 @@ def main() -> None:
     outcomes = parser.parse_args().outcomes
     one_thread = dict.fromkeys(THREAD_VARIABLES, "1")
     if not one_thread.items() <= os.environ.items():  # the libraries read it when they are loaded
-        sys.exit(subprocess.run([sys.executable, *sys.argv], env=os.environ | one_thread).returncode)
+        sys.exit(subprocess.run([sys.executable, *sys.argv], env=os.environ | one_thread, check=False).returncode)
     cv2.setNumThreads(1)
     seconds, one_pass = run_async(measure(items(outcomes + 1)))
     lines = []

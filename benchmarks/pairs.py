@@ -30,7 +30,7 @@ OF_TORCHMETRICS: dict[str, Callable[..., Any]] = {
 
 
 def pixel_metrics() -> Iterator[Row]:
-    """The whole picture, and a part of it, on one thread."""
+    """Measure pixel metrics on images and on regions, on one thread."""
     cv2.setNumThreads(1)
     torch.set_num_threads(1)
     pair = photograph_and_noise(SIDE)
@@ -52,7 +52,7 @@ def pixel_metrics() -> Iterator[Row]:
 
 
 def within(name: str, compare: Callable[..., Any], pair: tuple[Any, Any], inside: Any) -> Callable[[], object]:
-    """The way to a part of a picture with scikit-image: its pixels picked out, or the full map averaged there."""
+    """Return the scikit-image way to score a region: select its pixels, or average the full map there."""
     if name == "ssim":
         return lambda: structural_similarity(
             *pair, gaussian_weights=True, use_sample_covariance=False, data_range=1.0, channel_axis=2, full=True

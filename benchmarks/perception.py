@@ -29,7 +29,7 @@ EDITS_PER_SOURCE = 5
 PHRASES = ("cat", "cup", "person", "ball", "hat", "dog", "tree")
 MODEL = """
 import os
-from editgauge.models.hub.owl import OwlDetector
+from editgauge.models.hub.detectors import OwlDetector
 
 class Counted(OwlDetector):
     def look(self, images):
@@ -87,7 +87,7 @@ def make_model(folder: Path, tiny: bool) -> Path:
 
 
 def make_plugin(site: Path) -> Path:
-    """The model and the protocol as a package of a third party."""
+    """Write the model and the protocol as a third-party package."""
     about = site / "editgauge_bench-1.dist-info"
     about.mkdir(parents=True)
     (site / "bench_model.py").write_text(MODEL)
@@ -132,7 +132,7 @@ class Bench:
         self._environment |= {"BENCH_COUNT": str(self._count), "EDITGAUGE_CACHE": str(folder / "cache")}
 
     def run(self, processes: int = 1, remember: bool = True) -> tuple[int, float, float]:
-        """Forwards, seconds and peak memory (MB) of one whole `editgauge run` into a new folder."""
+        """Return forward passes, seconds and peak memory (MB) of one `editgauge run` into a new folder."""
         shutil.rmtree(self._folder / "run", ignore_errors=True)
         self._count.write_bytes(b"")
         words = [sys.executable, "-m", "editgauge", "run", str(self._folder / "bench"), "--quiet"]
@@ -151,7 +151,7 @@ class Bench:
 
 
 def one_forward_per_question(load: list[tuple[Path, Path, list[str]]], model: Path) -> tuple[int, float]:
-    """The way of the released scripts: for each edit, each picture and each phrase the whole network."""
+    """Run the network once per edit, image and phrase, as the released scripts do."""
     started = time.perf_counter()
     import torch
     import transformers
@@ -208,7 +208,7 @@ import cv2, numpy as np, skimage.data
 from editgauge._util.concurrency import run_async
 from editgauge.models.answers import Prompt
 from editgauge.models.profiles import choose_models, models_of
-from editgauge.models._service import Service
+from editgauge.models.roles import Service
 
 async def ask_all(see, picture):
     found = await see.detect_all(picture)
@@ -236,7 +236,7 @@ with open("/proc/self/status") as status:
 
 
 def memory(pictures: int) -> None:
-    """The most memory that one worker takes with every model of a profile but the one for FID."""
+    """Print the peak memory of one worker with every model of a profile except the one for FID."""
     print(f"memory of one process that asked every model about {pictures} pictures of five sizes")
     for profile in ("lite", "lite-plus"):
         words = [sys.executable, "-c", LITE_MEMORY, profile, str(pictures)]

@@ -61,7 +61,7 @@ for edit in map(json.loads, Path(sys.argv[1]).read_text().splitlines()):
 
 
 def editval(edits: int) -> Iterator[Row]:
-    """A plain loop, our run in one process and on all cores, and our run again."""
+    """Compare a plain loop with a run in one process, on all cores, and repeated."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         make_edits(folder, edits)
@@ -90,7 +90,7 @@ def processes(items: int) -> Iterator[Row]:
 
 
 def growth(sizes: list[int]) -> Iterator[Row]:
-    """What an edit costs and what a run holds, each size beside the next one."""
+    """Compare cost per edit and memory of a run between consecutive sizes."""
     measured = []
     for edits in sizes:
         with tempfile.TemporaryDirectory() as temporary:
@@ -147,7 +147,7 @@ def one_thread() -> dict[str, str]:
 
 @contextmanager
 def fresh_answers() -> Iterator[dict[str, str]]:
-    """Settings for a cache that has all weights of the usual one, and no answer."""
+    """Yield environment variables of a cache with all weights and no cached answers."""
     from editgauge._util.packages import cache_root
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -173,7 +173,7 @@ def took(command: list[str], settings: dict[str, str]) -> float:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--edits", type=int, default=100, help="for editval")
     options.add_argument("--items", type=int, default=500, help="for processes and ray")

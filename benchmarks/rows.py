@@ -68,7 +68,7 @@ def title(load: float) -> str:
 
 
 def show(rows: Sequence[Row], load: float) -> None:
-    """Prints the table."""
+    """Print the table."""
     table = Table(title=title(load))
     for heading in HEADINGS:
         table.add_column(heading, justify="right" if heading in {"took", "ratio"} else "left")
@@ -78,7 +78,7 @@ def show(rows: Sequence[Row], load: float) -> None:
 
 
 def write(rows: Sequence[Row], load: float, out: Path) -> None:
-    """Writes the table: JSON where the name says so, else Markdown."""
+    """Write the table as JSON if the file name ends in .json, otherwise as Markdown."""
     if out.suffix == ".json":
         told = {"cores": os.cpu_count(), "load": load, "rows": [{**row._asdict(), "ratio": row.ratio} for row in rows]}
         out.write_text(json.dumps(told, indent=1) + "\n")

@@ -37,7 +37,7 @@ scale-embedder = scale_plugin:MeanColor
 
 
 def make_benchmark(folder: Path, edits: int) -> None:
-    """A folder benchmark of so many edits, a list of outcomes, and the plug-in that scores them."""
+    """Write a folder benchmark of `edits` edits, a list of outcomes, and the plug-in that scores them."""
     installed = folder / "scale_plugin-1.dist-info"
     installed.mkdir(parents=True)
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: scale-plugin\nVersion: 1\n")
@@ -58,7 +58,7 @@ def make_benchmark(folder: Path, edits: int) -> None:
 
 
 def steps(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """The commands that are measured, each in a process of its own."""
+    """Return the measured commands; each runs in its own process."""
     run = ["run", str(folder / "bench"), "--outcomes", f"m={folder / 'outcomes.jsonl'}", "--protocol", "scale"]
     run += ["--model", "image_embedder=scale-embedder", "--out", str(folder / "run"), "--quiet"]
     yield "run", run
@@ -76,7 +76,7 @@ class Figures(NamedTuple):
 
 
 def measure(folder: Path, words: list[str]) -> Figures:
-    """Runs one command."""
+    """Run one command."""
     paths = [str(folder), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     environment["EDITGAUGE_CACHE"] = str(folder / "cache")
@@ -98,7 +98,7 @@ def cpu_of_children() -> float:
 
 
 def watch(pid: int, peak: list[int]) -> None:
-    """Looks at a process and its children until it ends."""
+    """Watch the memory of a process and its children until it ends."""
     while psutil.pid_exists(pid):
         try:
             parent = psutil.Process(pid)
@@ -117,7 +117,7 @@ def folder_size(folder: Path) -> float:
 
 
 def main() -> None:
-    """Prints a row for every number of edits."""
+    """Print a row for every number of edits."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--growth", default="100,1000,10000,100000")
     options.add_argument("--million", action="store_true", help="1,000,000 edits instead")

@@ -11,7 +11,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
@@ -34,7 +34,7 @@ class MeanColor:
         )
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The mean colors as unit vectors."""
+        """Return mean colors as unit vectors."""
         means = np.stack([image.mean(axis=(0, 1)) + 1 for image in images])
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 

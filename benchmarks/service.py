@@ -160,7 +160,7 @@ def _is_ready(http: httpx.Client) -> bool:
 
 
 def compare(sources: int, outcomes: int, clients: int) -> None:
-    """Prints the speed of every way of working, and the latency of the service."""
+    """Print the throughput of every variant and the latency of the service."""
     number = f"{sources} source images with {outcomes} outcomes each"
     print(f"{number}; {clients} clients at once; {psutil.cpu_count()} cores", flush=True)
     first = triples(1, 1)
@@ -207,12 +207,12 @@ class Soak:
         }
 
     def _good(self) -> dict[str, Any]:
-        """A request that nobody sent before: an answer that is remembered would test little."""
+        """Return a request that was not sent before, so that no cached answer is measured."""
         triple = random.choice(self._triples)
         return body(triple._replace(outcome=png_bytes(_noisy(load_image(triple.outcome).pixels))))
 
     def run(self, seconds: float, clients: int) -> None:
-        """Sends requests until the time is over; memory is printed about twenty times."""
+        """Send requests until the time is over and print memory about twenty times."""
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._client, args=(until,)) for _ in range(clients)]
         for thread in threads:
@@ -254,7 +254,7 @@ class Soak:
         return self._by_hand(slow=kind == "slow client")
 
     def _by_hand(self, *, slow: bool) -> str:
-        """A client that sends a byte now and then, or one that leaves while its picture is scored."""
+        """Act as a client that sends single bytes slowly, or disconnects during scoring."""
         request = httpx.Request("POST", "http://here/v1/score", json=self._good())
         lines = ["POST /v1/score HTTP/1.1", "Host: here", f"Authorization: Bearer {TOKEN}"]
         lines += ["Content-Type: application/json", f"Content-Length: {len(request.content)}"]
@@ -271,7 +271,7 @@ class Soak:
 
 
 def bomb(png: bytes) -> bytes:
-    """The same small file, whose header claims 60,000 x 60,000 pixels."""
+    """Return the same small file with a header that claims 60,000 x 60,000 pixels."""
     header = png[12:16] + (60_000).to_bytes(4) * 2 + png[24:29]
     return png[:12] + header + zlib.crc32(header).to_bytes(4) + png[33:]
 

@@ -53,7 +53,7 @@ def slow_things(detector: str) -> Iterator[Row]:
 
 
 def decoded(path: Path) -> Row:
-    """A source for each of its edits."""
+    """Decode a source again for each of its edits."""
 
     def once() -> None:
         _scoring._decoded_as_stamped.cache_clear()
@@ -65,7 +65,7 @@ def decoded(path: Path) -> Row:
 
 
 def sent(path: Path) -> Row:
-    """What goes to a worker process: pixels, or where they are."""
+    """Measure what is sent to a worker process: pixels or their path."""
     edit = Edit(id="e0", source=ImageFile("source.png", path), type="color", instruction="make it blue")
     task = _scoring.ScoringTask(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
     arrays = [read_image(path), read_image(path)]
@@ -101,7 +101,7 @@ def similar() -> Row:
 
 
 def five_filters(before: Unit, after: Unit) -> float:
-    """The formula of the paper, step by step."""
+    """Compute the formula of the paper step by step."""
     one, other = before.astype(np.float64), after.astype(np.float64)
     mean_one, mean_other, square_one, square_other, product = (
         cv2.GaussianBlur(each, (11, 11), 1.5) for each in (one, other, one**2, other**2, one * other)
@@ -132,7 +132,7 @@ def aligned(source: Pixels) -> Iterator[Row]:
 
 
 def with_key_points_always(source: Pixels, edited: Pixels, what: object = registration.align) -> None:
-    """The long way: no early end, and no corners followed instead of key points."""
+    """Compute the full algorithm: no early exit, no tracked corners instead of key points."""
     with (
         patch.object(registration, "_may_be_beaten", lambda known: True),
         patch.object(registration, "MOST_AGREE", float("inf")),
@@ -141,7 +141,7 @@ def with_key_points_always(source: Pixels, edited: Pixels, what: object = regist
 
 
 def imported() -> Row:
-    """The package with all that its modules need, and when nothing was asked of it yet."""
+    """Measure an import of the package with all of its dependencies, and a bare import."""
     plain, ours = (
         statistics.median(processor_time(script) for _ in range(TURNS // 2))
         for script in (EVERYTHING, "import editgauge")

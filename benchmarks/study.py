@@ -48,7 +48,7 @@ fast_seconds: 0
 
 
 def make_study(folder: Path, items: int, database: str | None) -> Study:
-    """A study of that many items, written into the tables directly: copying pictures is not what is measured."""
+    """Write a study of that many items directly into the database, without copying images."""
     (folder / IMAGES).mkdir(parents=True)
     for name in NAMES:
         write_png(np.zeros((64, 64, 3), dtype=np.uint8), folder / IMAGES / name)
@@ -130,7 +130,7 @@ class Rater:
 
 
 def measure(raters: dict[int, list[Rater]], rounds: int) -> dict[int, list[tuple[float, float]]]:
-    """The studies take turns, so that whatever else the machine does disturbs all of them alike."""
+    """Alternate between the studies, so that other load affects all of them equally."""
     found: dict[int, list[tuple[float, float]]] = {items: [] for items in raters}
     with ThreadPoolExecutor(max(map(len, raters.values()))) as pool:
         for number in range(rounds + 1):

@@ -30,7 +30,7 @@ STYLE = (
 
 
 def rows(file: Path) -> Iterator[dict[str, str]]:
-    """The lines of a table by column."""
+    """Return the rows of a table by column."""
     with file.open(encoding="utf-8", newline="") as lines:
         yield from csv.DictReader(lines, delimiter="\t")
 
@@ -56,7 +56,7 @@ def judged(folder: Path) -> tuple[Numbers, Numbers, Labels]:
 
 
 def draws(human: Numbers, judge: Numbers, source: Labels) -> Iterator[PoweredMean]:
-    """What 60 ratings picked at random say, again and again."""
+    """Estimate the mean repeatedly from 60 ratings drawn at random."""
     random = np.random.default_rng(0)
     for _ in range(DRAWS):
         rated = np.zeros(human.size, dtype=np.bool_)
@@ -66,7 +66,7 @@ def draws(human: Numbers, judge: Numbers, source: Labels) -> Iterator[PoweredMea
 
 
 def ppi(found: Sequence[PoweredMean], truth: float) -> str:
-    """The intervals of some draws under each other: ratings alone in gray, with the judge's scores in blue."""
+    """Draw the intervals of some draws below each other: ratings alone in gray, with the judge's scores in blue."""
     pairs = [((one.labels_alone.low or 0, one.labels_alone.high or 0), (one.low or 0, one.high or 0)) for one in found]
     low, high = min(min(a[0], b[0]) for a, b in pairs[:SHOWN]), max(max(a[1], b[1]) for a, b in pairs[:SHOWN])
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import read_image
 from editgauge.benchmarks import photos
-from editgauge.models.interfaces import Detector
-from editgauge.models.lite.coco_detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.lite.detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.roles import Detector
 
 HERE = Path(__file__).parent
 LABELS = HERE.parent / "tests/models/labels/photos.yaml"
@@ -51,7 +51,7 @@ class Counts:
 
 
 def labels(package: str = "") -> dict[str, dict[str, Any]]:
-    """What is on each photograph, by our labels."""
+    """Return what is on each photograph, by our labels."""
     told: dict[str, dict[str, Any]] = yaml.safe_load(LABELS.read_text("utf-8"))
     return {name: each for name, each in told.items() if name.startswith(package)}
 
@@ -71,7 +71,7 @@ def counted(detector: Detector, package: str, thresholds: Sequence[float] = THRE
 
 
 def chosen(precision: NDArray[Any], recall: NDArray[Any]) -> int:
-    """The place of the threshold with the best F1 among those that are precise enough; the most precise if none is."""
+    """Return the index of the threshold with the best F1 among the precise ones, else of the most precise one."""
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
     enough = precision >= LEAST_PRECISION
     return int(np.where(enough, f1, -1).argmax()) if enough.any() else int(precision.argmax())
@@ -116,7 +116,7 @@ def _span(ends: tuple[float, float]) -> str:
 
 
 def table(rows: Sequence[str]) -> str:
-    """The whole table."""
+    """Return the table."""
     columns = "operating point | precision | recall | chosen again, or a neighbor | on the 20: precision, recall"
     head = f"| detector | {columns} |"
     return "\n".join([START, head, "|---|---|---|---|---|---|", *rows, END])
@@ -179,7 +179,7 @@ def _at(left: int, recall: float, precision: float) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Writes or checks page and picture."""
+    """Write or check the page and its figure."""
     detectors: list[Detector] = [make() for make in DETECTORS]
     curves = [[counted(detector, package) for package in SETS] for detector in detectors]
     for detector, (calibration, _) in zip(detectors, curves, strict=True):

@@ -1,8 +1,8 @@
-"""Measures every score against human ratings and writes the tables of the page `explanation/people.md`.
+r"""Measures every score against human ratings and writes the tables of the page `explanation/people.md`.
 
-    python -m editgauge.audits.fit --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --masked MASKED \\
+    python -m editgauge.audits.fit --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --masked MASKED \
         --magicbrush MAGICBRUSH --work WORK
-    python docs/people.py --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --masked MASKED \\
+    python docs/people.py --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --masked MASKED \
         --magicbrush MAGICBRUSH --work WORK
 
 The first command fits `editgauge` and writes what fits say that have not seen the outcome to `WORK/unseen.jsonl`. The

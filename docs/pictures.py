@@ -56,7 +56,7 @@ def _outcome(edit: Edit, method: str) -> Pixels:
 
 
 def _tile(pixels: Pixels) -> Image.Image:
-    """The middle of the picture, filling a tile."""
+    """Crop the center of the image to a tile."""
     picture = Image.fromarray(pixels)
     scale = max(WIDTH / picture.width, HEIGHT / picture.height)
     picture = picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS)
@@ -97,10 +97,10 @@ def _report(benchmark: str, folder: Path) -> Path:
 
 
 def _public_domain_benchmark(folder: Path) -> Path:
-    """The shown edits of `sample` as a benchmark of their own; recipes stay with their pictures."""
+    """Write the selected edits of `sample` as a benchmark, with their recipes."""
     import yaml
 
-    import editgauge.benchmarks.sample as sample
+    from editgauge.benchmarks import sample
 
     content = yaml.safe_load((Path(sample.__file__).parent / "sample.yaml").read_text("utf-8"))
     chosen = [edit for edit in content["edits"] if edit["id"] in SHOWN]
@@ -119,7 +119,7 @@ def _public_domain_benchmark(folder: Path) -> Path:
 
 
 def seen() -> None:
-    """What the small models see in two of the photographs."""
+    """Draw what the small models detect in two photographs."""
     edits = {edit.id: edit for edit in open_benchmark("sample").edits}
     shown = (("chelsea-black", ("cat",)), ("motorcycle-blur", ("motorcycle",)), ("astronaut-pad", ("person", "tie")))
     tiles = []
@@ -138,7 +138,7 @@ def seen() -> None:
 
 
 def changes() -> None:
-    """What changed when the cat was made black."""
+    """Draw what changed when the cat was made black."""
     edit = next(edit for edit in open_benchmark("sample").edits if edit.id == SHOWN[0])
     with tempfile.TemporaryDirectory() as temporary:
         drawn = Path(temporary) / "changes.png"

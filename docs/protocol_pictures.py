@@ -51,7 +51,7 @@ class Example(NamedTuple):
 
 
 def sheet(name: str, tiles: Sequence[Tile], lines: Sequence[str]) -> None:
-    """Writes the pictures side by side with lines of text below."""
+    """Write the images side by side with lines of text below."""
     font, mono = ImageFont.load_default(15), ImageFont.load_default(15)
     pictures = [_scaled(tile.pixels) for tile in tiles]
     width = max(GAP + sum(picture.width + GAP for picture in pictures), 760)
@@ -94,7 +94,7 @@ def _line(result: ScoreResult, name: str) -> str:
 
 
 def _evidence(result: ScoreResult, side: Side, most: int) -> list[Evidence]:
-    """The boxes and outlines of all scores on one picture, each label once."""
+    """Draw the boxes and outlines of all scores on one image, each label once."""
     pieces: dict[tuple[type, str], Evidence] = {}
     for score in result:
         for stored in score.evidence:
@@ -105,14 +105,14 @@ def _evidence(result: ScoreResult, side: Side, most: int) -> list[Evidence]:
 
 
 def black_cat(method: str = "classical") -> Example:
-    """The cat of the sample, made black."""
+    """Return the sample edit that makes the cat black."""
     edit = next(edit for edit in open_benchmark("sample").edits if edit.id == "chelsea-black")
     source = editgauge.read_image(edit.source.path)
     return Example(source, methods.get(method).edit(edit, source, 0), "make the cat black")
 
 
 def cat_beside_cup() -> Example:
-    """A cup of coffee, and a cat put to the left of it."""
+    """Return an edit that adds a cat to the left of a cup of coffee."""
     table = skimage.data.coffee()
     cat = Image.fromarray(skimage.data.chelsea()[:, 60:360]).resize((150, 150), Image.Resampling.LANCZOS)
     after = table.copy()
@@ -121,7 +121,7 @@ def cat_beside_cup() -> Example:
 
 
 def sign() -> Example:
-    """A photograph with a sign whose word changes."""
+    """Return an edit that changes the word on a sign."""
     pictures = []
     for word in ("STOP", "GO"):
         picture = Image.fromarray(skimage.data.rocket())
@@ -133,7 +133,7 @@ def sign() -> Example:
 
 
 def portrait() -> Example:
-    """A portrait, brightened and turned to gray."""
+    """Return a portrait that is brightened and turned gray."""
     photo = skimage.data.astronaut()
     gray = np.repeat(photo.mean(axis=2, keepdims=True), 3, axis=2)
     return Example(photo, np.clip(gray * 1.1, 0, 255).astype(np.uint8), "make the photo black and white")
@@ -146,7 +146,7 @@ def questions(name: str, lines: Sequence[str]) -> None:
 
 
 def reference() -> None:
-    """An outcome beside the benchmark's own edited image."""
+    """Return an outcome with the edited image of the benchmark."""
     right, outcome = black_cat(), black_cat("careless")
     distance = np.abs(right.after.astype(int) - outcome.after.astype(int)).mean() / 255
     squared = ((right.after.astype(float) - outcome.after.astype(float)) ** 2).mean() / 255**2
@@ -180,7 +180,7 @@ def drift() -> None:
 
 
 def unibench() -> None:
-    """What is cut out as target and what is background, in a change of color."""
+    """Draw target and background of a color change."""
     example = black_cat()
     result = editgauge.score(*example, protocol=["pixlens"])
     outline = next(each for each in _evidence(result, "source", 20) if isinstance(each, Region))

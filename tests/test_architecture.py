@@ -39,7 +39,7 @@ def find_violations(file: str, source: str) -> list[str]:
 
 
 def _is_allowed(file: str, package: str) -> bool:
-    importer = file.split("/")[0].removesuffix(".py")
+    importer = file.split("/", maxsplit=1)[0].removesuffix(".py")
     if importer in {"__init__", *PUBLIC_MODULES}:
         return package in {*LEVEL, *PUBLIC_MODULES}
     if importer == "__main__":

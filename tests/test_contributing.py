@@ -30,7 +30,7 @@ def mean_shade(source, edited, mask=None):
 '''
 MODEL = """
 import numpy as np
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 
 class MeanColor:
     weights, batch = (), 4

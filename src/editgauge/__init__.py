@@ -16,7 +16,7 @@ from importlib import import_module as _import_module
 from editgauge import _public
 
 __version__ = "0.2.0"
-__all__ = sorted(_public.PUBLIC_NAMES)
+__all__ = sorted(_public.PUBLIC_NAMES)  # noqa: PLE0605 - the stub lists the names
 
 
 def __getattr__(name: str) -> object:

@@ -98,10 +98,11 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
+from editgauge.models._selftest import SelfTest as SelfTest
 from editgauge.models.answers import Vector as Vector
-from editgauge.models.interfaces import Model as Model
-from editgauge.models.interfaces import ModelCard as ModelCard
-from editgauge.models.interfaces import Perception as Perception
+from editgauge.models.perception import Perception as Perception
+from editgauge.models.roles import Model as Model
+from editgauge.models.roles import ModelCard as ModelCard
 from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.models.weights._store import WeightFiles as WeightFiles
 from editgauge.models.weights._store import WeightInfo as WeightInfo
@@ -123,10 +124,10 @@ from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.serve import serve as serve
-from editgauge.studies.study import StudyStatus as StudyStatus
-from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.raters import Invitation as Invitation
+from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.study import Study as Study
+from editgauge.studies.study import StudyStatus as StudyStatus
 from editgauge.studies.verbs import StudyAnalysis as StudyAnalysis
 from editgauge.types import Benchmark as Benchmark
 from editgauge.types import Edit as Edit

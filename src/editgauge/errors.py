@@ -34,9 +34,9 @@ _PARAMETER = re.compile(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`")
 
 
 def summarize_error(error: BaseException) -> str:
-    """Return the start of an exception's message on one line, or its class name when the message is empty.
+    r"""Return the start of an exception's message on one line, or its class name when the message is empty.
 
-    >>> summarize_error(ValueError("no such\\n  file")), summarize_error(KeyError())
+    >>> summarize_error(ValueError("no such\n  file")), summarize_error(KeyError())
     ('no such file', 'KeyError')
     """
     return " ".join(str(error).split())[:MAX_QUOTED_CHARACTERS] or type(error).__name__

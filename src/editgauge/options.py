@@ -46,12 +46,14 @@ class DataOptions:
         data: folder or file with the benchmark's public files, for benchmarks that are not shipped.
         images: folder with the source images, if they are elsewhere, such as a COCO folder.
         limit: limit to the first N edits.
+        skip_broken: go on without broken records of the benchmark; the manifest lists them.
 
     """
 
     data: str | Path | None = None
     images: str | Path | None = None
     limit: Count | None = None
+    skip_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

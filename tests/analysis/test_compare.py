@@ -196,3 +196,16 @@ def test_comparisons_become_a_frame_with_a_row_per_pair_and_score(three: Path) -
     assert len(frame) == len(comparisons) == 6
     assert {"protocol", "score", "first", "second", "difference", "low", "high", "p", "better", "n"} <= set(frame)
     assert set(frame["better"]) == {"a", "b"}
+
+
+def test_methods_of_several_runs_are_compared(make_run: MakeRun, make_record: Make) -> None:
+    runs = []
+    for name, gain in (("old", 0.4), ("new", 0.6)):
+        records = [make_record(f"e{n}", {"gain": gain + n / 1000}, place=n, source=f"{n}.png") for n in range(20)]
+        runs.append(make_run(*records, name=name))
+
+    comparison = by_name(compare([runs[0], Run(runs[1])]))["gain"]
+    assert (comparison.first, comparison.second) == ("mine (old)", "mine (new)")
+    assert comparison.difference is not None
+    assert comparison.difference.value == pytest.approx(-0.2)
+    assert comparison.verdict == "second"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.editval import load, load_pixlens
+from editgauge.benchmarks.editval import EDIT_COLUMNS, PROMPT_COLUMNS, load, load_pixlens
 from editgauge.errors import BadInputError
+from editgauge.methods.outcomes import find_outcomes
 from editgauge.types import Benchmark, Edit, Position, id_problem
 
 COUNTS = {
@@ -168,7 +170,7 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
                 "style": {"from": [""], "to": []},
                 "texture": {"from": [3], "to": ["wooden"]},
                 "shape": {"from": [""], "to": ["  "]},
-                "action": ["sit"],
+                "action": [{"to": ["sit"]}, 3],
             },
             "12a": {"color": {"from": [""], "to": ["red"]}},
         },
@@ -185,7 +187,7 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
         "object.json: record 'pizza/113/style/to': must be a list of texts, got []",
         "object.json: record 'pizza/113/texture/from': must be a list of texts, got [3]",
         "object.json: record 'pizza/113/shape': 'to' holds an empty text",
-        "object.json: record 'pizza/113/action': must be a mapping that is not empty, got ['sit']",
+        "object.json: record 'pizza/113/action': must be a mapping that is not empty, got 3",
         "object.json: record 'pizza/12a': the key of an image must be its MS-COCO number",
         "object.json: record 'cup': must be a mapping that is not empty, got 12",
     ]
@@ -194,6 +196,73 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
 def test_an_empty_file_is_refused(data: Callable[[Any], Path]) -> None:
     with pytest.raises(BadInputError, match="holds no edits"):
         load(data({}))
+
+
+LISTING = """\
+// editval.json template
+{"bench": {
+  "240698": {
+    "object-addition": [{"to": ["bag", "cup"]}],
+    "positional-addition": [{"to": ["bag below"]}, {"to": ["cup on top"]}],
+    "texture": [{"to": ["steel"]}]
+  }
+}}
+"""
+
+
+def test_the_printed_forms_give_the_edits_of_the_released_one(tmp_path: Path, draw: Callable[..., Path]) -> None:
+    changes = {
+        "object_addition": ["bag", "cup"],
+        "positional_addition": ["bag below", "cup on top"],
+        "texture": ["steel"],
+    }
+    released = {kind: {"from": [""], "to": targets} for kind, targets in changes.items()}
+    forms = {
+        "object.json": json.dumps({"bench": {"240698": released}}),
+        "plain.json": json.dumps({"bench": {"240698": changes}}),
+        "editval.json": LISTING,
+    }
+    loaded = {}
+    for name, text in forms.items():
+        folder = tmp_path / name.partition(".")[0]
+        draw(folder / "240698.jpg")
+        (folder / name).write_text(text)
+        file = folder if name == "editval.json" else folder / name
+        loaded[name] = [(edit.id, edit.instruction, edit.extras) for edit in load(file).edits]
+    assert len(loaded["object.json"]) == 5
+    assert loaded["object.json"] == loaded["plain.json"] == loaded["editval.json"]
+
+
+def test_images_of_the_pixlens_archive_are_found(data: Callable[[Any], Path], draw: Callable[..., Path]) -> None:
+    folder = data(CLASSES)
+    draw(folder / "pizza" / "000000000113.jpg")
+    draw(folder / "editval_instances" / "stop_sign" / "000000000007.jpg")
+    assert "missing" not in load(folder).about
+
+
+def test_outcomes_of_pixlens_are_found_by_its_prompts(tmp_path: Path, draw: Callable[..., Path]) -> None:
+    table = tmp_path / "EditVal_edits.csv"
+    rows = [
+        ("color", "stop_sign", "7", "", "blue", 'Color the "sign" blue?', "blue sign"),
+        ("object_removal", "stop_sign", "7", "", "", "Remove it", "Remove sign"),
+    ]
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow((*EDIT_COLUMNS, *PROMPT_COLUMNS))
+        writer.writerows(rows)
+    draw(tmp_path / "stop_sign" / "000000000007.jpg")
+    draw(tmp_path / "LCM_1" / "EditVal" / "000000000007" / "Color the _sign_ blueQQ.png")
+    draw(tmp_path / "LCM_1" / "EditVal" / "000000000007" / "Remove sign.png")
+    benchmark = load_pixlens(table)
+    assert [edit.type for edit in benchmark.edits] == ["color", "object_removal"]
+    found = find_outcomes("lcm", tmp_path / "LCM_1", benchmark.edits)
+    assert (found.layout, found.present, found.unexpected) == ("pixlens", 2, ())
+
+
+def test_a_table_without_the_columns_of_pixlens_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "edits.csv").write_text("edit_type,category\n")
+    with pytest.raises(BadInputError, match="lacks the columns image_id"):
+        load_pixlens(tmp_path / "edits.csv")
 
 
 @pytest.fixture
@@ -230,8 +299,6 @@ def test_the_real_file_with_the_removals_of_pixlens(real: tuple[Path, Path]) -> 
 
 
 def test_every_edit_is_one_of_those_pixlens_lists(shared: Path, real: tuple[Path, Path]) -> None:
-    import csv
-
     with (shared / "pixlens" / "editval_edits_expanded.csv").open(newline="") as file:
         theirs = [
             (row["edit_type"], row["category"], row["image_id"], row["to_attribute"]) for row in csv.DictReader(file)
@@ -242,3 +309,10 @@ def test_every_edit_is_one_of_those_pixlens_lists(shared: Path, real: tuple[Path
     ]
     assert ours[646:] == theirs[646:]
     assert ours[:646] == theirs[:646]
+
+
+def test_the_table_of_pixlens_gives_the_edits_of_the_real_file(shared: Path, real: tuple[Path, Path]) -> None:
+    from_table = load_pixlens(shared / "pixlens" / "editval_edits_expanded.csv", real[1])
+    from_json = load_pixlens(*real)
+    assert {edit.id for edit in from_table.edits} == {edit.id for edit in from_json.edits}
+    assert all(len(edit.extras["prompts"]) == 1 for edit in from_table.edits)

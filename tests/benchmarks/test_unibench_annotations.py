@@ -31,16 +31,16 @@ def test_the_order_of_files_instances_tasks_and_candidates_changes_nothing() -> 
             for key in {"classes", "colors", "places", "templates"} & set(task):
                 chance.shuffle(task[key])
     one, other = (draw(each, seed=5, trials=2) for each in (annotations, Annotations.model_validate(shuffled)))
-    assert [_told(task) for task in one] == [_told(task) for task in other]
-    assert [_told(task) for task in draw(annotations, seed=6, trials=2)] != [_told(task) for task in one]
+    assert [_fields(task) for task in one] == [_fields(task) for task in other]
+    assert [_fields(task) for task in draw(annotations, seed=6, trials=2)] != [_fields(task) for task in one]
     fewer = annotations.model_copy(update={"images": annotations.images[:3]})
     files = {image.file for image in fewer.images}
-    assert [_told(t) for t in draw(fewer, 5)] == [_told(t) for t in draw(annotations, 5) if t.image.file in files]
+    assert [_fields(t) for t in draw(fewer, 5)] == [_fields(t) for t in draw(annotations, 5) if t.image.file in files]
 
 
-def _told(task: Drawn) -> tuple[object, ...]:
-    place = (task.place.anchor, task.place.words) if task.place else None
-    return task.image.file, task.task.type, task.trial, task.template, task.target, place
+def _fields(task: Drawn) -> tuple[object, ...]:
+    position = (task.position.anchor, task.position.words) if task.position else None
+    return task.image.file, task.task.type, task.trial, task.template, task.target, position
 
 
 @pytest.mark.slow
@@ -53,7 +53,10 @@ def test_every_candidate_is_as_likely_as_any_other() -> None:
         key = task.image.file, task.task.type, task.instance.id if task.instance else ""
         lists = {
             "target": (task.target, getattr(task.task, "classes", getattr(task.task, "colors", []))),
-            "place": ((task.place.anchor, task.place.words) if task.place else None, getattr(task.task, "places", [])),
+            "position": (
+                (task.position.anchor, task.position.words) if task.position else None,
+                getattr(task.task, "positions", []),
+            ),
             "template": (task.template, task.task.templates),
         }
         for name, (chosen, candidates) in lists.items():

@@ -31,7 +31,7 @@ def field(page: Page, name: str) -> Locator:
 
 def ids(page: Page) -> list[str]:
     """All edits of the list, drawn or not."""
-    found: list[str] = page.evaluate("view.found.map(([edit]) => edit.id)")
+    found: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
     return found
 
 
@@ -43,7 +43,7 @@ def test_filters_narrow_and_the_address_shows_the_same_view(
     page: Page, open_page: OpenPage, small_report: Path
 ) -> None:
     field(page, "type").select_option("texture")
-    assert status(page) == "9 found (45 in all)"
+    assert status(page) == "9 of 45 edits"
     field(page, "method").select_option("shaky")
     assert set(page.locator("#edits .outcome:not(.source) h4 bdi").all_inner_texts()) == {"shaky"}
     field(page, "reason").select_option("missing_outcome")
@@ -138,7 +138,7 @@ def test_a_link_leads_to_its_place(open_page: OpenPage, small_report: Path, anch
 def test_links_inside_the_page(page: Page) -> None:
     page.evaluate("location.hash = '#type-color'")
     page.locator("#type-color").get_by_role("link", name="See them").click()
-    assert status(page) == "9 found (45 in all)"
+    assert status(page) == "9 of 45 edits"
     page.get_by_role("link", name="Unscored", exact=True).click()
     page.locator("#unscored").get_by_role("link", name="e0003").click()
     page.locator("#edit-e0003.target").wait_for()

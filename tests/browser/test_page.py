@@ -140,10 +140,10 @@ def test_of_five_thousand_edits_only_those_near_the_window_are_drawn(
     status = page.get_by_role("status").first
     assert status.inner_text() == "5,000 edits"
     page.get_by_label("Search").fill("number 4321 ")
-    assert status.inner_text() == "1 found (5,000 in all)"
+    assert status.inner_text() == "1 of 5,000 edits"
     assert cards.get_by_role("heading", level=3).inner_text() == "Make number 4321 shine"
     page.get_by_label("Search").fill("zebra")
-    assert status.inner_text() == "121 found (5,000 in all)"
+    assert status.inner_text() == "121 of 5,000 edits"
     page.get_by_role("button", name="Clear").click()
     page.goto(f"{page.url.partition('#')[0]}#edit-e4999")
     page.locator("#edit-e4999").wait_for()

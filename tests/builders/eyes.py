@@ -13,7 +13,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders._training_changes import ChangeScene
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.types import Edit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -220,7 +220,7 @@ def test_other_runs_are_refused(
     with pytest.raises(BadInputError, match="is not finished"):
         calibration(half, ratings=ratings, out=tmp_path / "c.json")
     for name in ("c.txt", "a,b.json"):
-        with pytest.raises(BadInputError, match="--out"):
+        with pytest.raises(BadInputError, match="`out`"):
             calibration(scored, ratings=ratings, out=tmp_path / name)
 
 

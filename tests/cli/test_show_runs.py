@@ -380,6 +380,31 @@ NEWER = dataclasses.replace(ENTRY, version="2", deviations=("Another rule.",))
 MODEL = {"id": "eyes", "revision": "abc", "role": "detector"}
 
 
+def test_gate_prints_a_table_and_markdown_on_request(
+    editgauge: Command, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
+) -> None:
+    base, worse = (
+        make_run(
+            *(
+                make_record(f"e{index}", {"gain": 0.9 - drop - 0.001 * index}, place=index, source=f"{index}.png")
+                for index in range(20)
+            ),
+            name=name,
+        )
+        for name, drop in (("base", 0.0), ("worse", 0.3))
+    )
+    words = ("gate", str(worse), "--against", str(base), "--score", "gain", "--max-drop", "0.05")
+
+    table = editgauge(*words, code=1).stdout
+    assert table.startswith("Gate failed: 1 worse.")
+    assert "no longer scored" not in table
+    assert "| score |" not in table
+
+    markdown = editgauge(*words, "--markdown", code=1).stdout
+    assert markdown.startswith("### ")
+    assert "| score |" in markdown
+
+
 def test_of_protocols_and_models_only_what_differs_is_shown(
     make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:

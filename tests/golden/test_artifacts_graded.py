@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels, read_image
 from editgauge._util.masks import dilate_mask
 from editgauge.benchmarks import benchmarks
 from editgauge.methods.reference.artifacts import add_flaw
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.artifacts import artifacts
 from editgauge.types import Edit, Item, Outcome, Score

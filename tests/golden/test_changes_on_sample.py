@@ -12,7 +12,7 @@ import editgauge
 from editgauge._util.images import read_image
 from editgauge._vision.object_changes import Change
 from editgauge.benchmarks import benchmarks
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols._changes import Differences, differences
 from editgauge.types import Edit

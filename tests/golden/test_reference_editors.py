@@ -15,8 +15,7 @@ from editgauge.audits.proposals import look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import classical, painted
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import ModelService, Perception
 from editgauge.models.weights import available
 from editgauge.recipes import Remove
 from editgauge.types import Edit

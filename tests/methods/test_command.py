@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,33 @@ def test_the_mask_is_white_where_the_picture_may_change(
         method.edit(make_edit(), photo, 0)
 
 
+def test_a_command_may_choose_its_output_below_its_directory(
+    script: Callable[..., str], make_edit: MakeEdit, photo: Pixels, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    (clone / "results").mkdir(parents=True)
+    (clone / "results" / "old.png").write_bytes(b"")
+    os.utime(clone / "results" / "old.png", (1, 1))
+    code = "import sys, shutil; shutil.copy(sys.argv[1], 'results/new.png')"
+    method = Command("mine", script(code, "{source}"), {"directory": str(clone), "results": "results"})
+    assert (method.edit(make_edit(), photo, 0) == photo).all()
+    assert method.settings()["results"] == "results"
+    idle = Command("mine", script("", "{source}"), {"directory": str(tmp_path / "none"), "results": "results"})
+    with pytest.raises(CannotEditError, match="crashed: "):
+        idle.edit(make_edit(), photo, 0)
+
+
+@pytest.mark.parametrize(("name", "form"), [("vqgan-clip", "caption"), ("open-edit", "captions")])
+def test_a_released_script_runs_in_a_clone(name: str, form: str, tmp_path: Path) -> None:
+    method = open_method(name)
+    assert method.form == form
+    with pytest.raises(BadInputError, match="directory=CLONE"):
+        method.settings()
+    settings = method.variant({"directory": str(tmp_path)}).settings()
+    assert settings["repository"] in method.about
+    assert str(tmp_path) not in str(settings), "a manifest names no machine"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -85,8 +113,8 @@ def test_the_prompt_is_what_the_command_is_given(
     [
         ("import sys; sys.exit('first\\nno weights here\\n\\n')", "crashed: '.*' ended with 1: no weights here"),
         ("import os; os.kill(os.getpid(), 9)", "crashed: '.*' was ended by signal 9: it said nothing"),
-        ("", "crashed: '.*' ended well and left nothing at {output}"),
-        ("import sys; open(sys.argv[2], 'w').write('x')", "crashed: '.*' ended well and left no picture"),
+        ("", "crashed: '.*' left nothing at {output}"),
+        ("import sys; open(sys.argv[2], 'w').write('x')", "crashed: '.*' left no image"),
     ],
 )
 def test_every_way_of_failing_has_its_reason(

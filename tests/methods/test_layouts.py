@@ -96,6 +96,13 @@ CASES = [
         ),
     ),
     case(
+        "pixlens",
+        "PixLens",
+        (make_edit("a", image_id="7", prompts=["Make it blue", "blue cat"]), "EditVal/000000000007/blue cat.png"),
+        (make_edit("b", image_id="7", prompts=["Why?"]), "EditVal/000000000007/WhyQQ.png"),
+        (make_edit("c", image_id="12", prompts=["Make it blue"]), "EditVal/000000000012/Make it blue.png"),
+    ),
+    case(
         "pie_bench",
         "PIE-Bench",
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -16,9 +17,12 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile
 from editgauge._util.text import to_gerund
+from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES
+from editgauge.engine.edit import edit as edit_benchmark
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods._prompt_templates import NAMES, find_problems, find_template, with_a
+from editgauge.methods.outcomes import find_outcomes
 from editgauge.methods.prompts import FORMS, families, family, read_wording, render, render_for
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
@@ -411,7 +415,7 @@ def test_prompts_are_tidy_whatever_the_parts(
         assert not set("{}[]|") & set(text)
 
 
-def told_in(prompts: str | Path, edit: Edit) -> str:
+def instruction_in(prompts: str | Path, edit: Edit) -> str:
     return read_wording(None, None, prompts).tell(Identity(), edit).edit.instruction
 
 
@@ -428,13 +432,28 @@ def test_a_set_by_name_comes_before_the_words_of_the_benchmark(prompts: str, tol
     edit = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
 
     assert render(edit, "instruction", "plain").text == "paint it brown"
-    assert told_in(prompts, edit) == told
+    assert instruction_in(prompts, edit) == told
 
 
 def test_a_type_that_a_set_lacks_keeps_the_words_of_the_benchmark() -> None:
     edit = replace(an_edit("style", "bench", to="cubism"), instruction="as Braque would")
 
-    assert told_in("unibench", edit) == "as Braque would"
+    assert instruction_in("unibench", edit) == "as Braque would"
+
+
+def test_annotated_captions_of_unibench_are_kept() -> None:
+    edit = replace(
+        an_edit("object_replacement", "cat", to="bench"), target_caption="A bicycle next to a bench outside."
+    )
+    caption = read_wording("caption", None, "unibench").tell(Identity(), edit).edit.target_caption
+    assert caption == "A bicycle next to a bench outside."
+    assert (
+        read_wording("caption", None, "unibench")
+        .tell(Identity(), replace(edit, target_caption=None))
+        .edit.target_caption
+        == "a bench"
+    )
+    assert read_wording("caption", None, "pixlens").tell(Identity(), edit).edit.target_caption == "bench"
 
 
 def test_a_folder_overrides_only_the_types_that_it_has(tmp_path: Path) -> None:
@@ -443,8 +462,8 @@ def test_a_folder_overrides_only_the_types_that_it_has(tmp_path: Path) -> None:
     color = replace(an_edit("color", "bench", to="brown"), instruction="paint it brown")
     size = replace(an_edit("size", "bench", to="small"), instruction="shrink it")
 
-    assert told_in(tmp_path, color) == "brown for the bench!"
-    assert told_in(tmp_path, size) == "shrink it"
+    assert instruction_in(tmp_path, color) == "brown for the bench!"
+    assert instruction_in(tmp_path, size) == "shrink it"
 
 
 def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
@@ -456,9 +475,24 @@ def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
     extras = {"class": "stop_sign", "image_id": "123", "to": "brown"}
     edit = replace(an_edit("color", "stop sign", to="brown"), instruction="x", extras=extras)
 
-    assert told_in(file, edit) == "Change  it to brown"
+    assert instruction_in(file, edit) == "Change  it to brown"
     with pytest.raises(BadInputError, match="has no prompt for the edit"):
-        told_in(file, replace(edit, type="size"))
+        instruction_in(file, replace(edit, type="size"))
+
+
+def test_a_rewritten_prompt_keeps_the_original_instruction(tmp_path: Path, make_benchmark: Callable[..., Path]) -> None:
+    benchmark = make_benchmark(tmp_path / "photos", edits=2, size=48, instruction=["blue", "red"])
+    file = tmp_path / "rewritten.csv"
+    file.write_text("edit_id,prompt,rewriter\nedit-000,Make the sky blue.,gpt\nedit-001,Make the sky red.,gpt\n")
+    edit_benchmark(
+        benchmark, method="copy", command="cp {source} {output}", prompts=file, out=tmp_path / "out", quiet=True
+    )
+    found = find_outcomes("copy", tmp_path / "out", open_benchmark(benchmark).edits)
+    assert [(outcome.prompt, outcome.instruction, outcome.rewriter) for outcome in found.outcomes] == [
+        ("Make the sky blue.", "blue", "gpt"),
+        ("Make the sky red.", "red", "gpt"),
+    ]
+    assert "2 with a prompt rewritten by gpt" in found.sentence("copy")
 
 
 def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:

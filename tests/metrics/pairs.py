@@ -17,7 +17,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import ImageFile, Pixels, Unit, as_unit
 from editgauge._util.masks import BoolMask
 from editgauge.models._factory import is_here, make_model
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.protocols import protocols
 from editgauge.types import Edit, Item, Outcome, Score
 

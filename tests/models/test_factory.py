@@ -8,7 +8,7 @@ from editgauge.errors import UnknownNameError
 from editgauge.models._factory import FAMILIES, by_address, make_model
 from editgauge.models.catalog import MODELS
 from editgauge.models.hub._network import Network
-from editgauge.models.interfaces import ROLES
+from editgauge.models.roles import ROLES
 from editgauge.models.weights import catalog_entries
 
 NAMED = [name for name, row in MODELS.items() if row.is_of_hub]

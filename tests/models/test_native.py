@@ -17,8 +17,8 @@ from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.evidence import Box
 from editgauge.models import _native
 from editgauge.models._native import in_native_resolution
-from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.models.weights import available
 from editgauge.protocols import Protocol

@@ -11,7 +11,6 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import models, profiles
 from editgauge.models._factory import make_model
 from editgauge.models.catalog import MODELS, ROLE_NAMES
-from editgauge.models.interfaces import ROLES
 from editgauge.models.profiles import (
     PAPERS,
     PROFILES,
@@ -20,6 +19,7 @@ from editgauge.models.profiles import (
     models_for,
     weights_of_profile,
 )
+from editgauge.models.roles import ROLES
 from editgauge.models.weights import MissingWeightsError, available, entry_of, required_weights
 from editgauge.options import ModelOptions
 
@@ -101,7 +101,7 @@ def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_h
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
-    from editgauge.models._service import ModelService
+    from editgauge.models.perception import ModelService
 
     chosen, choice = open_protocols_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]

@@ -35,7 +35,7 @@ def last_boxes(seen: Seen, phrases: tuple[str, ...]) -> dict[int, Box]:
 def queries(script: str, kind: str, to: str) -> tuple[str, str]:
     """The object and the class as a script asks for them."""
     if script == "auto_eval":
-        return to.split(" ")[0] if kind == "positional_addition" else to, CLASS
+        return to.split(" ", maxsplit=1)[0] if kind == "positional_addition" else to, CLASS
     words = to.split(" ")
     if kind == "positional_addition":
         to = "".join(words[:-1] if words[-1] == "below" else words[:-2])
@@ -79,7 +79,7 @@ def as_the_script(script: str, kind: str, to: str, source: Seen, edited: Seen) -
         "left": added[0] < class_box[0],
         "right": added[0] > class_box[0],
     }
-    return int(by_side[to.split(" ")[-1]])
+    return int(by_side[to.rsplit(" ", maxsplit=1)[-1]])
 
 
 def random_boxes(draw: np.random.Generator, count: int, width: int, height: int) -> NDArray[np.float32]:

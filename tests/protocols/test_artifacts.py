@@ -16,7 +16,7 @@ from editgauge._vision.changed_regions import Changes, find_changes
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Box, Note
 from editgauge.models.answers import Detections, SegmentPrompt
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.protocols import _changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
 from editgauge.types import Item, Score

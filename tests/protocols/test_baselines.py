@@ -17,8 +17,8 @@ from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
-from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines, label_agreement, mean_class_overlap
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

@@ -27,6 +27,7 @@ ASKED = {
     "Turn the description into": "triplets",
     "Can both mean the same kind": "object",
     "Do they mean the same difference": "same",
+    "Which single difference do all of them report": "common",
     "Another program could not read": "repair",
 }
 PEOPLE = ["The grey counter was replaced with a white table. A vase was added. The rug is gone.", "A vase was added."]
@@ -37,6 +38,8 @@ TRIPLETS: dict[str, list[tuple[str | None, str | None, str]]] = {
     " ".join(TOLD): [(None, "vase", "Add"), ("clock", None, "Remove")],
     "A jug was added.": [(None, "jug", "Add")],
     "The counter became a table.": [("counter", "table", "Change Attribute")],
+    "A spoon was added.": [(None, "spoon", "Add")],
+    "A milk jug was added.": [(None, "milk jug", "Add")],
 }
 REFUSAL = "I'm sorry, but I can't help with that."
 
@@ -55,6 +58,8 @@ def answering(**changes: str) -> Callable[[str, int], str]:
             (caption,) = [each for each in TRIPLETS if f"\n{each}\n" in text]
             rows = [dict(zip(("source", "target", "action"), each, strict=True)) for each in TRIPLETS[caption]]
             return json.dumps({"triplets": rows})
+        if kind == "common":
+            return "A vase was added."
         if kind == "same":
             return "yes" if text.count("vase") == 2 else "no"
         if kind == "repair":
@@ -208,6 +213,29 @@ def test_as_released_replacing_is_changing(served: Served) -> None:
     served.plan = answering(all='{"differences": ["The counter became a table."]}')
     assert values(scored(served, differences=PEOPLE[:1]))["mp"] == 0
     assert values(scored(served, by_judge(as_released), differences=PEOPLE[:1]))["mp"] == pytest.approx(1 / 3)
+
+
+def test_as_released_the_main_difference_comes_from_all_captions_together(served: Served) -> None:
+    served.plan = answering()
+    assert values(scored(served, differences=PEOPLE))["main_matched"] == 0.5
+    assert values(scored(served, by_judge(as_released), differences=PEOPLE))["main_matched"] == 1
+    (text,) = [text for text in served.seen if question(text) == "common"]
+    assert all(caption in text for caption in PEOPLE)
+
+
+def test_as_released_objects_without_a_related_noun_are_not_shown_to_the_judge(served: Served) -> None:
+    served.plan = answering(object="yes", all='{"differences": ["A jug was added."]}')
+    assert values(scored(served, by_judge(as_released), differences=["A spoon was added."]))["mp"] == 0
+    assert "object" not in map(question, served.seen)
+    assert values(scored(served, by_judge(as_released), differences=["A milk jug was added."]))["mp"] == 1
+    assert "object" in map(question, served.seen)
+
+
+def test_questions_at_most_holds_as_released(served: Served) -> None:
+    served.plan = answering()
+    protocol = by_judge(as_released).with_models({"judge": MODEL})
+    scored(served, by_judge(as_released), differences=PEOPLE[:1])
+    assert len(served.requests) <= sum(protocol.questions_at_most(item(differences=PEOPLE[:1]).edit, 1).values())
 
 
 def test_sets_count_differences_and_weigh_rare_words(served: Served) -> None:

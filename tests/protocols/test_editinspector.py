@@ -18,6 +18,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
+from editgauge.protocols._watermark import NOTE
 from editgauge.results import Run
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
@@ -254,3 +255,18 @@ def rows(found: Run) -> bytes:
     columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
     scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
     return json.dumps([scores, sorted(map(str, found.iter_evidence()))]).encode()
+
+
+@pytest.mark.parametrize("reply", [REFUSAL, "Yes and no.", "perhaps", "No, it was not."])
+def test_as_released_whatever_is_no_yes_is_a_no_without_a_repair_question(served: Served, reply: str) -> None:
+    served.plan = answering({**ALL_YES, "artifacts": reply})
+    scores = values(inspect(served, f"editinspector@released[{MODEL}]", **CAPTION))
+    assert (scores["artifacts"], scores["edit"]) == (1.0 if reply.startswith("Yes") else 0.0, 1.0)
+    assert "repair" not in [question(request["messages"][0]["content"][-1]["text"]) for request in served.requests]
+
+
+def test_as_released_the_corner_mark_is_painted_over_in_both_pictures() -> None:
+    released = open_protocol("editinspector@released")
+    assert released.name == "editinspector@released"
+    assert released.variant({"gpt-4o": "", "swap": ""}).name == "editinspector@released[gpt-4o,swap]"
+    assert released.deviations[-1].endswith(NOTE)

@@ -15,8 +15,8 @@ import skimage.data
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.people import people
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

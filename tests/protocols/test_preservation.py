@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -18,14 +18,13 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.evidence import Box, Note, Region
 from editgauge.metrics import metrics
-from editgauge.models.interfaces import Perception
 from editgauge.protocols import Protocol, protocols
 from editgauge.protocols.preservation import METRICS, preservation, preservation_aligned
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 EDIT = Edit(id="a", source=ImageFile("a", Path("/a")), type="color", instruction="Make it black.")
 OUTCOME = Outcome(edit_id="a", method="mine", image=Path("/b"))
-BLIND = cast("Perception", None)
+BLIND = cast("Any", None)
 """Nothing is asked of perception, so nothing is there."""
 
 

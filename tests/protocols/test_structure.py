@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine._perception import RunPerception
 from editgauge.models.lite._runtime import imagenet_scaled
-from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
+from editgauge.models.lite.embedders import DINO_FILE, DINO_LENGTH, DINO_SIDE, DinoV2Small
 from editgauge.models.weights import available, weights_of
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
@@ -84,14 +84,14 @@ def test_an_embedder_without_keys_says_so() -> None:
 def test_keys_are_what_the_attention_of_the_last_layer_compares_queries_with() -> None:
     """The file's own node of keys, head by head, joined as PnPInversion joins them."""
     onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
-    image = np.ascontiguousarray(photographs.chelsea()[:SIDE, :SIDE])
-    network = onnx.load(str(weights_of("dinov2-s14").path(FILE)))
+    image = np.ascontiguousarray(photographs.chelsea()[:DINO_SIDE, :DINO_SIDE])
+    network = onnx.load(str(weights_of("dinov2-s14").path(DINO_FILE)))
     del network.graph.output[:]
     node = onnx.helper.make_tensor_value_info("/blocks.11/attn/Gather_4_output_0", onnx.TensorProto.FLOAT, None)
     network.graph.output.append(node)
     session = runtime.InferenceSession(network.SerializeToString(), providers=["CPUExecutionProvider"])
     heads = session.run(None, {"input": imagenet_scaled(image)})[0][0]
-    expected = heads.transpose(1, 0, 2).reshape(257, LENGTH)
+    expected = heads.transpose(1, 0, 2).reshape(257, DINO_LENGTH)
     model = DinoV2Small()
     np.testing.assert_allclose(model.keys([image])[0], expected, atol=0.02, rtol=0.01)
     assert np.abs(model.keys_of_bytes([image])[0] - expected).mean() > 0.1

@@ -13,8 +13,8 @@ import skimage.data
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
 from editgauge.models.answers import TextLines
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.text import text
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.analysis.summary import untouched_methods
 from editgauge.errors import BadInputError
-from editgauge.reports.leaderboard import leaderboard, standings, why_apart
+from editgauge.reports.leaderboard import explain_incomparable, leaderboard, standings
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
 
     assert found.players == ["high", "mid", "low"]
     assert [str(found.ranks["toy", "gain", player]) for player in found.players] == ["1 [1-1]", "2 [2-2]", "3 [3-3]"]
-    assert why_apart([found]) == []
+    assert explain_incomparable([found]) == []
     assert [table.spec.name for table in found.tables] == ["gain", "loss"]
     assert all(("toy", "loss", player) not in found.ranks for player in found.players)
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_compared_gets_a_table_of_its_own(change: dict[str, Any],
     found = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.9}, **change)))
 
     assert [each.players for each in found] == [["mine"], ["theirs"]]
-    assert why_apart(found) == [f"two cannot be compared with one by toy: {why}."]
+    assert explain_incomparable(found) == [f"two cannot be compared with one by toy: {why}."]
 
 
 def test_other_rules_cannot_be_compared(make: Make) -> None:
@@ -112,7 +112,7 @@ def test_other_rules_cannot_be_compared(make: Make) -> None:
     rules = replace(Run.open(one).manifest.protocols["toy"], version="2")
 
     found = standings(opened(one, make("two", {"theirs": 0.9}, protocols={"toy": rules})))
-    assert why_apart(found) == ["two cannot be compared with one by toy: different rules (version 2 and 1)."]
+    assert explain_incomparable(found) == ["two cannot be compared with one by toy: different rules (version 2 and 1)."]
 
 
 def test_other_source_pixels_are_warned_of(make: Make) -> None:
@@ -143,7 +143,7 @@ def test_the_page_holds_all_of_it_and_escapes_names(
     said = page.root.said()
     assert "3 runs in 2 tables" in said
     assert "<b>mine" in said
-    assert "Not everything here can be compared." in said
+    assert "Not all runs are comparable." in said
     assert "three cannot be compared with one, two by toy: different benchmarks." in said
     first = page.root.all("table")[0]
     assert [row.all("th")[0].said() for row in first.all("tbody")[0].all("tr")] == ["theirs", "<b>mine"]

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.errors import BadRunError
+from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, to_json
-from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter, ScoreKey, ScoreRecord, writer
+from editgauge.protocols.verdict import make_verdict
+from editgauge.results import ImageStamp, JournalEntry, OutcomeKey, Run, RunWriter, ScoreKey, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -152,13 +153,16 @@ def test_edits_are_read_in_order_whatever_their_words(make_manifest: Callable[..
     from editgauge.types import Edit
 
     source = ImageFile("s.png", Path("/s.png"))
-    told = ["one\u2028two\x85three\x0bfour", "plain"]
-    lines = to_lines(Edit(id=f"e{n}", source=source, type="color", instruction=text) for n, text in enumerate(told))
+    edits = [
+        Edit(id=name, source=source, type="color", instruction=text)
+        for name, text in (("e0", "one\u2028two\x85three"), ("e1", "plain"))
+    ]
+    lines = to_lines(edits)
     RunWriter(tmp_path, make_manifest(), lines).__exit__()
 
-    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == dict(
-        zip(["e0", "e1"], told, strict=True)
-    )
+    assert {name: edit["instruction"] for name, edit in Run.open(tmp_path).edits.items()} == {
+        edit.id: edit.instruction for edit in edits
+    }
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"{", b"{}\n", b"[1]\n", None])
@@ -197,6 +201,72 @@ def test_an_altered_journal_is_named(open_writer: Open, make_record: Make, tmp_p
 
     with pytest.raises(BadRunError, match=r"000001\.jsonl', line 1: "):
         _ = Run.open(tmp_path).scores
+
+
+# --- views -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_opened_by_folder_or_as_it_is(make_run: Callable[..., Path], make_record: Make) -> None:
+    folder = make_run(make_record("a"))
+    run = Run(folder)
+
+    assert Run.open(run) is run
+    assert Run.open([run]) is run
+    assert Run.open(str(folder)).table.equals(run.table)
+
+
+def test_the_score_table_has_values_reasons_and_groups_by_outcome(
+    make_run: Callable[..., Path], make_record: Make
+) -> None:
+    run = Run(
+        make_run(make_record("a", seed=3), make_record("a"), make_record("b", {"gain": "no_rule"}, source="dog.png"))
+    )
+    table = run.score_columns
+
+    assert table.values("toy", "gain") == {OutcomeKey("a", "mine", 0): 0.5, OutcomeKey("a", "mine", 3): 0.5}
+    assert table.reasons("toy", "gain") == {OutcomeKey("b", "mine", 0): "no_rule"}
+    assert table.seeds == {("a", "mine"): [0, 3], ("b", "mine"): [0]}
+    assert table.sources == {"a": "cat.png", "b": "dog.png"}
+    assert table.values("toy", "unheard-of") == {}
+    assert table.select(table.rows("toy", "gain")).value.size == 3
+
+
+def test_every_outcome_has_a_verdict(make_run: Callable[..., Path], make_record: Make) -> None:
+    specs = tuple(ScoreSpec(name, True, (0, 1)) for name in ("edit", "kept"))
+    run = Run(
+        make_run(
+            make_record("a", {"edit": 1.0, "kept": 0.9}, protocol="editgauge", evidence=({"note": "Cat found."},)),
+            make_record("b", {"edit": 0.1, "kept": 0.9}, protocol="editgauge", place=1),
+            protocols={"editgauge": ProtocolEntry("", "", "1", (), specs)},
+        )
+    )
+    outcomes = run.outcomes(make_verdict).to_pylist()
+
+    assert [(row["edit"], row["done"], row["kept"]) for row in outcomes] == [("a", "yes", "well"), ("b", "no", "well")]
+    assert outcomes[0]["because"].endswith("kept: 0.90; cat found")
+    assert outcomes[0]["sentence"].startswith("Done: yes")
+    assert run.outcomes(make_verdict, edits=["b"]).to_pylist() == outcomes[1:]
+    assert [records[0].value for _, records in run.iter_outcomes()] == [1.0, 0.1]
+
+
+def test_several_runs_are_read_as_one(make_run: Callable[..., Path], make_record: Make) -> None:
+    old = make_run(make_record("a", {"gain": 0.0}), name="old")
+    new = make_run(make_record("a", {"gain": 1.0}), make_record("a", {"gain": 0.5}, method="theirs"), name="new")
+    run = Run.open([old, Run(new)])
+
+    assert list(run.manifest.methods) == ["mine (old)", "mine (new)", "theirs"]
+    assert run.table["method"].to_pylist() == list(run.manifest.methods)
+    assert run.table["value"].to_pylist() == [0.0, 1.0, 0.5]
+    assert run.planned == 3
+
+
+def test_runs_that_cannot_be_compared_are_not_joined(make_run: Callable[..., Path], make_record: Make) -> None:
+    folders = [make_run(make_record("a"), name=name, benchmark=name) for name in ("old", "new")]
+
+    with pytest.raises(BadInputError, match=r"the benchmark changed from 'old' to 'new'"):
+        Run.open(folders)
+    with pytest.raises(BadInputError, match="at least one run"):
+        Run.open([])
 
 
 # --- manifests ---------------------------------------------------------------------------------------------------

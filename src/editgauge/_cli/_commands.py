@@ -26,6 +26,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "parse": _PARSE_FLAGS,
     "understand": _PARSE_FLAGS,
     "agree": {"verbose": "Print every table, not one page."},
+    "gate": {"markdown": "Print Markdown instead of a table."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},
 }
@@ -193,7 +194,7 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
     """Call the function, print its result, and return the exit code."""
     from editgauge._cli import _output
 
-    if (replacement := _output.find("REPLACED", key)) and replacement(options, switches):
+    if (replacement := _output.find("REPLACED", key)) and _call(replacement, switches, options):
         return None
     result = function(**options)
     if switches.get("json"):
@@ -206,9 +207,8 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
 
 
 def _call(function: Callable[..., Any], result: object, options: dict[str, Any]) -> Any:
-    """Call a function of the result, with the options if it takes them."""
-    takes_options = "options" in inspect.signature(function).parameters
-    return function(result, options) if takes_options else function(result)
+    """Call a function with what its parameters name: `options`, any other name for the result."""
+    return function(*(options if name == "options" else result for name in inspect.signature(function).parameters))
 
 
 def _flag(name: str, text: str) -> inspect.Parameter:

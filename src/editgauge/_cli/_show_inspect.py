@@ -265,7 +265,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     models = result.models
     rows: list[list[TableCell]] = []
     for group in table_rows(models):
-        heading = Label(directed(group.title, group.higher_is_better), style="strong")
+        heading = Label(directed(group.title, higher_is_better=group.higher_is_better), style="strong")
         rows.append([heading, *[""] * len(models)])
         for row in group.rows:
             label = Label(f"  {row.name}", style="weak" if row.is_released else "plain")
@@ -282,7 +282,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     typer.echo(f"Page: {result.page}")
 
 
-def disentanglement_json(result: DisentanglementResult, options: Options) -> str:
+def disentanglement_json(options: Options) -> str:
     """Return the JSON file that the verb wrote."""
     from editgauge.disentanglement.disentangle import RESULT
 
@@ -529,7 +529,7 @@ def _value(estimate: Estimate) -> float:
 
 
 def _card_name(score: ScoreCard) -> str:
-    return f"{score.protocol}/{directed(score.name, score.higher_is_better)}"
+    return f"{score.protocol}/{directed(score.name, higher_is_better=score.higher_is_better)}"
 
 
 def _card_cell(estimate: Estimate, number: str = ".2f") -> TableCell:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.compare import Comparison, Standing
     from editgauge.analysis.diff import Attribution, Cause, RunDifference, Shift
-    from editgauge.analysis.gate import GateResult
+    from editgauge.analysis.gate import GateCheck, GateResult
     from editgauge.analysis.summary import Cell
     from editgauge.engine.edit import EditResult
     from editgauge.engine.plan import Forecast
@@ -106,7 +106,7 @@ def show_edit(made: EditResult, options: Options) -> int | None:
     return None
 
 
-def show_merge(merged: Run, options: Options) -> None:
+def show_merge(options: Options) -> None:
     """Suggest a report of the merged run."""
     if not options["quiet"]:
         suggest_report(options["out"])
@@ -122,7 +122,7 @@ def show_leaderboard(page: Path) -> None:
     typer.echo(f"Leaderboard: {page}")
 
 
-def stream_export(options: Options, flags: Options) -> bool:
+def stream_export(options: Options) -> bool:
     """Write an export to standard output part by part, so that a million scores are never in memory at once."""
     from editgauge.reports.export import PAPER, export_parts
 
@@ -141,10 +141,46 @@ def show_export(names: bytes, options: Options) -> None:
         typer.echo(f"{len(names.splitlines())} files in {options['out']}: methods, tables and figures.")
 
 
-def show_gate(gate: GateResult) -> int | None:
-    """Print the result of the gate; return its exit code."""
-    typer.echo(gate.markdown)
+def show_gate(gate: GateResult, options: Options) -> int | None:
+    """Print the result of the gate, as Markdown with `--markdown`; return its exit code."""
+    if options["markdown"]:
+        typer.echo(gate.markdown)
+    else:
+        _show_gate_table(gate)
     return gate.exit_code or None
+
+
+def _show_gate_table(gate: GateResult) -> None:
+    from editgauge.analysis.gate import RESULT_MEANINGS
+
+    results = Counter(check.judged for check in gate.checks)
+    present = [result for result in RESULT_MEANINGS if results[result]]
+    counts = ", ".join(f"{results[result]} {result}" for result in present)
+    print_text(f"Gate {'passed' if gate.passed else 'failed'}: {counts}.", "bold")
+    is_missing = any(check.missing_share for check in gate.checks)
+    columns = [
+        *make_columns(["score", "method"], ["baseline", "new", "change"], wrap=False),
+        *make_columns(["result", *(["no longer scored"] if is_missing else [])], wrap=False),
+    ]
+    rows = [[*_gate_cells(check), *([_gate_missing(check)] if is_missing else [])] for check in gate.checks]
+    print_table(ResultTable(columns, rows, f"{gate.run} against {gate.against}, margin {gate.max_drop:g}"))
+    print_text("; ".join(f"{result}: {RESULT_MEANINGS[result]}" for result in present) + ".", "dim")
+    print_text("Paired by edit; 95% intervals clustered by source image.", "dim")
+
+
+def _gate_cells(check: GateCheck) -> list[TableCell]:
+    pair = check.difference
+    means = (None, None) if pair is None else (pair.second_mean, pair.first_mean)
+    change: TableCell = EmptyCell(text="no common edit")
+    if pair is not None and pair.value is not None:
+        change = ValueCell(pair.value, pair.low, pair.high, format="+.3f")
+    name = f"{check.protocol}/{directed(check.spec.name, higher_is_better=check.spec.higher_is_better)}"
+    result = Label(check.judged, style="strong" if check.judged in {"worse", "incomplete"} else "plain")
+    return [name, check.method, *(EmptyCell() if mean is None else mean for mean in means), change, result]
+
+
+def _gate_missing(check: GateCheck) -> str:
+    return f"{check.lost} ({check.missing_share:.0%} missing)" if check.missing_share else ""
 
 
 def show_verify(result: Verification, options: Options) -> None:
@@ -218,7 +254,7 @@ def _show_main_scores(run: Run, cells: Cells) -> list[str]:
     for key in main:
         spec = next(cell.spec for cell in scored[key] if cell)
         label = labels.get(key, "")
-        name = f"{key[0]}/{directed(spec.name, spec.higher_is_better)}"
+        name = f"{key[0]}/{directed(spec.name, higher_is_better=spec.higher_is_better)}"
         question = ["" if label == previous else label] if labels else []
         rows.append([*question, name, *(_mean_cell(cell) for cell in scored[key])])
         previous = label
@@ -293,7 +329,10 @@ def _show_by_protocol(run: Run, cells: Cells) -> None:
             row = [cells.get((protocol, spec.name, method)) for method in methods]
             same = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
             missing = _unscored(row[0]) if same and any(cell and cell.mean for cell in row) else 0
-            label = Label(directed(spec.name, spec.higher_is_better), f"{missing} unscored each" if missing else "")
+            label = Label(
+                directed(spec.name, higher_is_better=spec.higher_is_better),
+                f"{missing} unscored each" if missing else "",
+            )
             rows.append([label, *(_mean_cell(cell, count_unscored=not missing) for cell in row)])
         title = f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95% interval"
         columns = [Column("score", "left", wrap=False), *map(Column, methods)]
@@ -347,7 +386,7 @@ def _comparison_row(comparison: Comparison, *, several: bool) -> list[TableCell]
     spec = comparison.spec
     of_first, of_second = comparison.standings or (None, None)
     return [
-        Label(directed(spec.name, spec.higher_is_better), comparison.protocol if several else ""),
+        Label(directed(spec.name, higher_is_better=spec.higher_is_better), comparison.protocol if several else ""),
         _method_cell(comparison.first_mean, of_first, spec),
         _method_cell(comparison.second_mean, of_second, spec),
         _difference_cell(comparison),
@@ -481,7 +520,7 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
                 averages = (
                     _average_cell(standing.aggregated[way], spec, marked=way == paper) for way in METHOD_AGGREGATIONS
                 )
-                rows.append([directed(spec.name, spec.higher_is_better), method, *averages])
+                rows.append([directed(spec.name, higher_is_better=spec.higher_is_better), method, *averages])
                 by_paper = by_paper or paper is not None
     if not rows:
         return

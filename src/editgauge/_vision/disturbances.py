@@ -28,7 +28,7 @@ MIN_FINE = 0.4
 MIN_CELLS = 0.05
 """Share of the cells that must be colored (or textured) to measure a change of color (or sharpness)."""
 MIN_TEXTURED_CELLS = 0.3
-"""The same for sharpness: one textured object on a plain background says nothing about the whole image."""
+"""The same for sharpness of a whole image: one textured object on a plain background says nothing about the rest."""
 MAX_FRAME_SHIFT = 0.03
 """Of the diagonal: a frame that moved no farther is aligned before the comparison."""
 MAX_FRAME_DISTORTION = 0.05
@@ -143,7 +143,7 @@ def measure_disturbance(
             np.log((edited_fine + MIN_FINE / 4) / (fine + MIN_FINE / 4)),
             cells & (np.maximum(fine, edited_fine) > MIN_FINE),
             cells,
-            MIN_TEXTURED_CELLS,
+            MIN_TEXTURED_CELLS if editable is None else MIN_CELLS,
         ),
         structure=float(np.clip(1 - _cells(_local_correlation(light, edited_light))[cells].mean(), 0, 1)),
         is_mirrored=is_mirrored,

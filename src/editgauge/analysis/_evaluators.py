@@ -22,11 +22,11 @@ import numpy as np
 from editgauge._render.plots import BlendCurve
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.resampling import Estimate, all_equal
-from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes
+from editgauge.analysis.outcomes import select_score
 from editgauge.benchmarks.attributes import EXTRA, SIDES, Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run, ScoreColumns
 from editgauge.types import ScoreSpec
 
 
@@ -79,9 +79,14 @@ class EvaluatorTarget:
     ask: Callable[[Scored], Estimate]
 
 
-def scored(scores: Iterable[tuple[str, ScoreSpec]], outcomes: ScoredOutcomes) -> list[Scored]:
+def scored(scores: Iterable[tuple[str, ScoreSpec]], outcomes: ScoreColumns) -> list[Scored]:
     """Return these scores of a run as evaluators."""
-    return [Scored(protocol, spec, outcomes.values.get((protocol, spec.name), {})) for protocol, spec in scores]
+    return [Scored(protocol, spec, outcomes.values(protocol, spec.name)) for protocol, spec in scores]
+
+
+def read_score(run: Run, name: str | None) -> Scored:
+    """Return the score called `name` or `protocol/name`; by default the verdict `edit`, or the only score."""
+    return scored([select_score(run, name)], run.score_columns)[0]
 
 
 def label(evaluator: Evaluator) -> str:
@@ -194,7 +199,7 @@ class Stability:
     agreement: tuple[AgreementOverRuns, ...]
 
 
-def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outcomes: ScoredOutcomes) -> Stability:
+def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outcomes: ScoreColumns) -> Stability:
     """Measure the stability of a score, given once per run."""
     if len(scores) < 2:
         raise ValueError("stability needs the score of at least two runs")
@@ -214,14 +219,13 @@ def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outc
 
 
 def stability_over_runs(
-    runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
+    runs: Sequence[ScoreColumns], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> list[Stability]:
     """Measure the stability of every score of the first run that all runs have."""
     results = []
     for score in scores:
-        name = (score.protocol, score.spec.name)
-        reruns = [Scored(score.protocol, score.spec, run.values[name]) for run in runs[1:] if name in run.values]
-        if len(reruns) == len(runs) - 1:
+        reruns = [evaluator for run in runs[1:] for evaluator in scored([(score.protocol, score.spec)], run)]
+        if all(evaluator.values for evaluator in reruns):
             results.append(stability([score, *reruns], targets, runs[0]))
     if not results:
         raise BadInputError("The runs have no score in common, so stability cannot be measured.")

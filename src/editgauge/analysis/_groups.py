@@ -10,9 +10,9 @@ import numpy as np
 
 from editgauge._stats.intervals import Mean, Numbers, clustered_mean
 from editgauge._util.variants import base_name
-from editgauge.analysis.outcomes import Columns, Rows, WordColumn
 from editgauge.analysis.summary import Cell, summarize
 from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.results import LabelColumn, Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -82,23 +82,23 @@ def edits_in(run: Run, selection: Mapping[str, str]) -> list[str] | None:
     return [name for name, edit in run.edits.items() if selection.items() <= edit.get("groups", {}).items()]
 
 
-def columns_of(run: Run, selection: Mapping[str, str]) -> Columns:
+def columns_of(run: Run, selection: Mapping[str, str]) -> ScoreColumns:
     """Return the scores of the edits in all groups of the selection; all scores without one."""
-    columns = Columns.of(run)
+    columns = run.score_columns
     if not selection:
         return columns
     inside = set(edits_in(run, selection) or ())
-    is_inside = np.array([edit in inside for edit in columns.edit.words] or [False])
-    return columns.only(np.flatnonzero(is_inside[columns.edit.codes]))
+    is_inside = np.array([edit in inside for edit in columns.edit.labels] or [False])
+    return columns.select(np.flatnonzero(is_inside[columns.edit.codes]))
 
 
-def labels_of(run: Run, columns: Columns, division: str) -> WordColumn:
+def labels_of(run: Run, columns: ScoreColumns, division: str) -> LabelColumn:
     """Return the value of a division for every score; `NONE` where the edit has none."""
     values = values_of(run, division)
     labels = sorted({NONE, *values.values()})
     index_of = {value: index for index, value in enumerate(labels)}
-    codes = np.array([index_of[values.get(edit, NONE)] for edit in columns.edit.words] or [0])
-    return WordColumn(codes[columns.edit.codes], labels)
+    codes = np.array([index_of[values.get(edit, NONE)] for edit in columns.edit.labels] or [0])
+    return LabelColumn(codes[columns.edit.codes], labels)
 
 
 def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[GroupCell]:
@@ -108,8 +108,8 @@ def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[Gr
     for division, values in divisions(run).items():
         labels = labels_of(run, columns, division)
         for value in values:
-            rows: Rows = np.flatnonzero(labels.are(value))
-            cells += [GroupCell(division, value, cell) for cell in summarize(run, columns.only(rows), by_type=False)]
+            rows: Rows = np.flatnonzero(labels.equals(value))
+            cells += [GroupCell(division, value, cell) for cell in summarize(run, columns.select(rows), by_type=False)]
     return cells
 
 
@@ -147,7 +147,7 @@ def turn_tables(run: Run) -> list[TurnTable]:
     if max(turns.values(), default=1) < 2:
         return []
     before = {name: edit["follows"] for name, edit in run.edits.items() if edit.get("follows")}
-    columns = Columns.of(run)
+    columns = run.score_columns
     tables: list[TurnTable] = []
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
@@ -160,10 +160,10 @@ def turn_tables(run: Run) -> list[TurnTable]:
 
 
 def _success(
-    run: Run, columns: Columns, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
+    run: Run, columns: ScoreColumns, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
 ) -> list[TurnTable]:
     rows = columns.rows(protocol, spec.name)
-    scores = columns.only(rows)
+    scores = columns.select(rows)
     done = np.where(np.isnan(scores.value), np.nan, (scores.value >= SUCCESS).astype(np.float64))
     tables = [
         TurnTable(
@@ -188,9 +188,9 @@ def _success(
     return tables
 
 
-def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
+def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
     """Return 1 where this and all previous turns are done, 0 where one is not, NaN where unknown."""
-    edits = [columns.edit.words[code] for code in columns.edit.codes]
+    edits = [columns.edit.labels[code] for code in columns.edit.codes]
     outcomes = list(zip(edits, columns.method.codes.tolist(), seeds, strict=True))
     done_by_outcome = dict(zip(outcomes, done.tolist(), strict=True))
     results = []
@@ -206,12 +206,12 @@ def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seed
 
 
 def _by_turn(
-    run: Run, columns: Columns, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
+    run: Run, columns: ScoreColumns, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
 ) -> dict[str, dict[int, TurnCell]]:
-    turn_of_rows = np.array([turns.get(edit, 1) for edit in columns.edit.words] or [1])[columns.edit.codes[rows]]
+    turn_of_rows = np.array([turns.get(edit, 1) for edit in columns.edit.labels] or [1])[columns.edit.codes[rows]]
     cells: dict[str, dict[int, TurnCell]] = {}
     for method in run.manifest.methods:
-        is_method = columns.method.are(method)[rows]
+        is_method = columns.method.equals(method)[rows]
         cells[method] = {
             int(turn): _cell(columns, rows[is_method & (turn_of_rows == turn)], spec)
             for turn in np.unique(turn_of_rows[is_method])
@@ -219,7 +219,7 @@ def _by_turn(
     return cells
 
 
-def _cell(columns: Columns, rows: Rows, spec: ScoreSpec) -> TurnCell:
+def _cell(columns: ScoreColumns, rows: Rows, spec: ScoreSpec) -> TurnCell:
     values = columns.value[rows]
     is_scored = ~np.isnan(values)
     if not is_scored.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,11 @@ from editgauge._stats.conformal import (
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.prediction_powered import selection_p
 from editgauge._util.files import write_text
+from editgauge.analysis._evaluators import Scored, label, read_score
 from editgauge.analysis.estimate import RatedOutcomes, mean_ratings, selection_warning
-from editgauge.analysis.outcomes import OneScore
+from editgauge.analysis.outcomes import select_methods
 from editgauge.errors import BadInputError
+from editgauge.results import OutcomeKey, Run, RunSource
 
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
@@ -66,7 +68,7 @@ class Acceptance:
 
 
 def accept(
-    run: str | Path,
+    run: RunSource,
     *,
     ratings: str | Path,
     level: float,
@@ -98,35 +100,34 @@ def accept(
     """
     if not 0 < share < 1:
         raise BadInputError(f"`share` must be between 0 and 1, such as 0.1; got {share}.")
-    score_values = OneScore.read(Path(run), score)
-    if method is not None:
-        score_values.check(method)
-    methods = [method] if method else list(score_values.values)
-    labeled = _Labeled.of(score_values, methods, mean_ratings(Path(ratings), score_values, question), level)
-    better = score_values.spec.higher_is_better
+    opened = Run.open(run)
+    methods = select_methods(opened, method)
+    all_scores = read_score(opened, score)
+    scores = replace(
+        all_scores, values={key: value for key, value in all_scores.values.items() if key.method in methods}
+    )
+    labeled = _Labeled.of(scores, mean_ratings(Path(ratings), opened, question), level, opened)
+    better = scores.spec.higher_is_better
     threshold = acceptance_threshold(
         *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
     )
     acceptance = Acceptance(
-        score_values.protocol,
-        score_values.spec,
+        scores.protocol,
+        scores.spec,
         level,
         labeled.scores.size,
         int(labeled.accepted.sum()),
         threshold,
         _measured(labeled, threshold),
-        {name: _passing(threshold, score_values.values[name]) for name in methods},
+        {name: _passing(threshold, scores, name) for name in methods},
         tuple(reliability(labeled.scores, labeled.accepted, higher_is_better=better)),
         high_probability_threshold(
             *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
         ),
-        _selection(score_values, methods, labeled),
+        _selection(scores, labeled, opened),
     )
     if plot is not None:
-        write_text(
-            Path(plot),
-            reliability_svg(acceptance.curve, threshold, f"{score_values.protocol}/{score_values.spec.name}"),
-        )
+        write_text(Path(plot), reliability_svg(acceptance.curve, threshold, label(scores)))
     return acceptance
 
 
@@ -135,26 +136,24 @@ class _Labeled:
     scores: Numbers
     accepted: NDArray[np.bool_]
     sources: Labels
-    keys: frozenset[tuple[str, tuple[str, int]]]
-    """Method, and edit with seed, of rated outcomes."""
+    keys: frozenset[OutcomeKey]
+    """Outcomes with a rating and the score."""
     probabilities: Numbers | None
     """Sampling probabilities; None where equal for all."""
 
     @classmethod
-    def of(cls, score_values: OneScore, methods: list[str], people: RatedOutcomes, level: float) -> _Labeled:
-        rows = [
-            (score_values.values[method][key], rating >= level, score_values.sources[key[0]], (method, key))
-            for method in methods
-            for key, rating in people.means.get(method, {}).items()
-            if key in score_values.values[method]
-        ]
-        if not rows:
+    def of(cls, scores: Scored, people: RatedOutcomes, level: float, run: Run) -> _Labeled:
+        keys = [key for key in people.means if key in scores.values]
+        keys.sort(key=lambda key: list(run.manifest.methods).index(key.method))
+        if not keys:
             raise BadInputError("No outcome has both a rating and this score.")
-        scores, accepted, sources, keys = zip(*rows, strict=True)
-        numbers = np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_)
-        probabilities = [people.probabilities_of(method, [key]) for method, key in keys]
-        defined = [probability for probability in probabilities if probability is not None]
-        return cls(*numbers, np.array(sources), frozenset(keys), np.concatenate(defined) if defined else None)
+        return cls(
+            np.array([scores.values[key] for key in keys], dtype=np.float64),
+            np.array([people.means[key] >= level for key in keys], dtype=np.bool_),
+            run.score_columns.sources_of(keys),
+            frozenset(keys),
+            people.probabilities_of(keys),
+        )
 
     @property
     def arrays(self) -> tuple[Numbers, NDArray[np.bool_], Labels]:
@@ -179,22 +178,15 @@ def _measured(labeled: _Labeled, threshold: Threshold) -> Mean | None:
     return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
 
 
-def _selection(score_values: OneScore, methods: list[str], labeled: _Labeled) -> float | None:
+def _selection(scores: Scored, labeled: _Labeled, run: Run) -> float | None:
     """Return the p-value that rated outcomes are a random sample, by their scores."""
-    unrated = [
-        (value, score_values.sources[key[0]])
-        for method in methods
-        for key, value in score_values.values[method].items()
-        if (method, key) not in labeled.keys
-    ]
+    unrated = {key: value for key, value in scores.values.items() if key not in labeled.keys}
     if not unrated:
         return None
-    scores, sources = zip(*unrated, strict=True)
-    probabilities = labeled.probabilities
-    return selection_p(
-        labeled.scores, labeled.sources, np.array(scores), np.array(sources), probabilities=probabilities
-    )
+    values, sources = np.array(list(unrated.values())), run.score_columns.sources_of(unrated)
+    return selection_p(labeled.scores, labeled.sources, values, sources, probabilities=labeled.probabilities)
 
 
-def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:
-    return Passing(int(threshold.passes(np.array(list(scores.values()), dtype=np.float64)).sum()), len(scores))
+def _passing(threshold: Threshold, scores: Scored, method: str) -> Passing:
+    values = np.array([value for key, value in scores.values.items() if key.method == method], dtype=np.float64)
+    return Passing(int(threshold.passes(values).sum()), values.size)

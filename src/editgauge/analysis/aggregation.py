@@ -25,7 +25,7 @@ from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge._util.text import format_count
 from editgauge._util.variants import base_name, paper_name
 from editgauge.analysis._groups import columns_of, divisions, labels_of
-from editgauge.analysis.outcomes import Columns, Rows, WordColumn
+from editgauge.results import LabelColumn, Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -126,8 +126,8 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
     names = [name for name in names if base_name(name) in figure.scores]
     if not names:
         return None
-    rows = columns.protocol.are(protocol) & np.any([columns.name.are(name) for name in names], axis=0)
-    columns = columns.only(np.flatnonzero(rows))
+    rows = columns.protocol.equals(protocol) & np.any([columns.name.equals(name) for name in names], axis=0)
+    columns = columns.select(np.flatnonzero(rows))
     if np.isnan(columns.value).all():  # also when there are none
         return None
     alternatives = {
@@ -167,9 +167,11 @@ def _undefined_reason(run: Run, protocol: str, figure: PublishedFigure, method: 
     return overall[0].detail if overall and overall[0].value is None else ""
 
 
-def _estimate(run: Run, columns: Columns, method: str, over: Sequence[str], scale: tuple[float, float]) -> Estimate:
-    rows = np.flatnonzero(columns.method.are(method) & ~np.isnan(columns.value))
-    scored = columns.only(rows)
+def _estimate(
+    run: Run, columns: ScoreColumns, method: str, over: Sequence[str], scale: tuple[float, float]
+) -> Estimate:
+    rows = np.flatnonzero(columns.method.equals(method) & ~np.isnan(columns.value))
+    scored = columns.select(rows)
     if not rows.size:
         return no_estimate("nothing is scored")
     if not over:
@@ -179,7 +181,7 @@ def _estimate(run: Run, columns: Columns, method: str, over: Sequence[str], scal
     return nested_mean(scored.value, [_labels(run, scored, level) for level in over], scored.source.codes, scale)
 
 
-def _labels(run: Run, columns: Columns, level: str) -> Labels:
+def _labels(run: Run, columns: ScoreColumns, level: str) -> Labels:
     fixed = {SCORE: columns.name, EDIT_TYPE: columns.edit_type, SOURCE: columns.source}
     return (fixed[level] if level in fixed else labels_of(run, columns, level)).codes
 
@@ -228,11 +230,11 @@ def aggregate_method(
 
 
 def aggregate_columns(
-    columns: Columns, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
+    columns: ScoreColumns, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
 ) -> dict[str, Estimate]:
     """Aggregate one score of one method of a run."""
     rows = columns.scored(protocol, name)
-    scored = columns.only(rows[columns.method.are(method)[rows]])
+    scored = columns.select(rows[columns.method.equals(method)[rows]])
     return aggregate_method(scored.value, scored.edit_type.codes, scored.source.codes, scale)
 
 
@@ -253,7 +255,7 @@ def aggregate_methods(
 
 def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Estimate]]:
     """Aggregate one score of a run: method to aggregation to number, and `all` over all methods."""
-    columns = Columns.of(run)
+    columns = run.score_columns
     rows = columns.scored(protocol, name)
     scale = run.spec(protocol, name).range
     estimates = {method: aggregate_columns(columns, protocol, name, method, scale) for method in run.manifest.methods}
@@ -327,8 +329,8 @@ def trial_cells(run: Run) -> list[TrialCell]:
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
-    columns, edits = Columns.of(run), WordColumn.of(run.table["edit"])
-    trial = np.array([trials.get(edit, 0) for edit in edits.words] or [0])[edits.codes]
+    columns, edits = run.score_columns, LabelColumn.of(run.table["edit"])
+    trial = np.array([trials.get(edit, 0) for edit in edits.labels] or [0])[edits.codes]
     return [
         TrialCell(protocol, spec.name, method, edit_type, means, spec.range)
         for protocol, entry in run.manifest.protocols.items()
@@ -344,29 +346,29 @@ def _trials(run: Run) -> dict[str, int]:
     return {name: trial for name, trial in trial_of_edit.items() if isinstance(trial, int)}
 
 
-def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
-    method_rows = rows[columns.method.are(method)[rows] & (trial[rows] > 0)]
+def _of_score(columns: ScoreColumns, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
+    method_rows = rows[columns.method.equals(method)[rows] & (trial[rows] > 0)]
     scored_rows = method_rows[~np.isnan(columns.value[method_rows])]
     if not scored_rows.size:
         return
     kinds, numbers = np.unique(columns.edit_type.codes[scored_rows]), np.unique(trial[scored_rows])
     means = np.array([[_mean(columns, trial, scored_rows, kind, number) for number in numbers] for kind in kinds])
     for index, kind in enumerate(kinds):
-        yield columns.edit_type.words[kind], _defined(means[index])
+        yield columns.edit_type.labels[kind], _defined(means[index])
     is_complete = ~np.isnan(means).any(axis=0)  # a trial without an edit type would have a different total
     if is_complete.any() and not _lacks_a_type(columns, method_rows, kinds):
         yield TOTAL, _defined(means[:, is_complete].mean(axis=0))
 
 
-def _lacks_a_type(columns: Columns, method_rows: Rows, kinds: Rows) -> bool:
+def _lacks_a_type(columns: ScoreColumns, method_rows: Rows, kinds: Rows) -> bool:
     """Tell whether an edit type that the score applies to has no score."""
     without = method_rows[~np.isin(columns.edit_type.codes[method_rows], kinds)]
     return any(
-        columns.reason.words[code] not in INAPPLICABLE_REASONS for code in np.unique(columns.reason.codes[without])
+        columns.reason.labels[code] not in INAPPLICABLE_REASONS for code in np.unique(columns.reason.codes[without])
     )
 
 
-def _mean(columns: Columns, trial: Rows, rows: Rows, kind: int, number: int) -> float:
+def _mean(columns: ScoreColumns, trial: Rows, rows: Rows, kind: int, number: int) -> float:
     values = columns.value[rows[(columns.edit_type.codes[rows] == kind) & (trial[rows] == number)]]
     return float(values.mean()) if values.size else float("nan")
 

@@ -37,14 +37,7 @@ from editgauge.analysis.choice_agreement import (
     selected_scores,
     triplets_target,
 )
-from editgauge.analysis.outcomes import (
-    Matched,
-    OutcomeKey,
-    ScoredOutcomes,
-    match,
-    scored_outcomes,
-    select_scores,
-)
+from editgauge.analysis.outcomes import Matched, match, select_scores
 from editgauge.analysis.ranking import Ranking, ranking_by_choices, rankings_by_ratings
 from editgauge.analysis.rating_agreement import (
     Disagreements,
@@ -57,7 +50,7 @@ from editgauge.analysis.rating_agreement import (
 )
 from editgauge.analysis.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
 from editgauge.errors import BadInputError
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 LEVELS = {
@@ -101,7 +94,7 @@ class Agreement:
 
 
 def agree(
-    run: str | Path,
+    run: RunSource,
     *,
     ratings: str | Path | None = None,
     choices: str | Path | None = None,
@@ -110,7 +103,7 @@ def agree(
     judge_choices: Sequence[str | Path] = (),
     blend: str | None = None,
     plot: str | Path | None = None,
-    rerun: Sequence[str | Path] = (),
+    rerun: Sequence[RunSource] = (),
     external: Sequence[str | Path] = (),
 ) -> Agreement:
     """Measure how well the scores of a run agree with people: with ratings, choices between two, or known truth.
@@ -138,20 +131,17 @@ def agree(
 
     """
     _check_options(ratings, choices, triplets, blend, plot)
-    opened, reruns = Run.open(Path(run)), [Run.open(Path(folder)) for folder in rerun]
-    outcomes = scored_outcomes(opened)
+    opened, reruns = Run.open(run), [Run.open(folder) for folder in rerun]
+    outcomes = opened.score_columns
     matched_ratings = match(read_ratings(Path(ratings)), outcomes.seeds) if ratings is not None else None
     matched_choices = match(read_choices(Path(choices)), outcomes.seeds) if choices is not None else None
-    matched_triplets = find_triplets(read_roles(triplets), outcomes) if triplets is not None else None
+    matched_triplets = find_triplets(read_roles(triplets), outcomes.seeds) if triplets is not None else None
     judges, findings = read_judges([Path(file) for file in judge_choices], outcomes)
     external_evaluators = external_scores([Path(file) for file in external], outcomes)
-    outcomes.values |= {
-        (evaluator.protocol, evaluator.spec.name): dict(evaluator.values) for evaluator in external_evaluators
-    }
     outside: list[Evaluator] = [*judges, *external_evaluators]
     selected = select_scores(opened, score, [(evaluator.protocol, evaluator.spec) for evaluator in outside])
-    numeric_protocols = {*opened.manifest.protocols, *(evaluator.protocol for evaluator in external_evaluators)}
-    scores = scored([evaluator for evaluator in selected if evaluator[0] in numeric_protocols], outcomes)
+    scores = scored([name for name in selected if name[0] in opened.manifest.protocols], outcomes)
+    scores += [evaluator for evaluator in external_evaluators if (evaluator.protocol, evaluator.spec) in selected]
     judges = [evaluator for evaluator in judges if (evaluator.protocol, evaluator.spec) in selected] or judges
     evaluators: list[Evaluator] = [*scores, *judges]
     targets = list(_targets(matched_ratings, matched_choices, matched_triplets, outcomes))
@@ -164,7 +154,7 @@ def agree(
         ratings=matched_ratings,
         choices=matched_choices,
         rated=tuple(rated),
-        disputed=tuple(disagreements(matched_ratings, rated, outcomes)) if matched_ratings else (),
+        disputed=tuple(disagreements(matched_ratings, rated, scores)) if matched_ratings else (),
         choice_scores=choice_scores(matched_choices, evaluators, outcomes) if matched_choices else None,
         people=tuple(people(matched_ratings, outcomes)) if matched_ratings else (),
         binary=binary_scores(matched_ratings, scores, opened, outcomes) if matched_ratings else None,
@@ -193,18 +183,18 @@ def _check_options(
 
 
 def _stability(
-    reruns: Sequence[Run], outcomes: ScoredOutcomes, scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
+    reruns: Sequence[Run], outcomes: ScoreColumns, scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> tuple[Stability, ...]:
     if not reruns:
         return ()
-    return tuple(stability_over_runs([outcomes, *map(scored_outcomes, reruns)], scores, targets))
+    return tuple(stability_over_runs([outcomes, *(rerun.score_columns for rerun in reruns)], scores, targets))
 
 
 def _targets(
     ratings: Matched[Rating] | None,
     choices: Matched[PreferredOutcome] | None,
     triplets: Triplets | None,
-    outcomes: ScoredOutcomes,
+    outcomes: ScoreColumns,
 ) -> Iterator[EvaluatorTarget]:
     if choices:
         yield choices_target(choices, outcomes)
@@ -219,7 +209,7 @@ def _rankings(
     choices: Matched[PreferredOutcome] | None,
     scores: Sequence[Scored],
     evaluators: Sequence[Evaluator],
-    outcomes: ScoredOutcomes,
+    outcomes: ScoreColumns,
 ) -> Iterator[Ranking]:
     if ratings:
         yield from rankings_by_ratings(ratings, scores, outcomes)
@@ -227,7 +217,7 @@ def _rankings(
         yield by_choices
 
 
-def _blended(run: Run, blend: str, outcomes: ScoredOutcomes) -> tuple[Scored, Scored]:
+def _blended(run: Run, blend: str, outcomes: ScoreColumns) -> tuple[Scored, Scored]:
     names = [name.strip() for name in blend.split(",")]
     by_score = [scored(select_scores(run, [name]), outcomes) for name in names if name]
     if len(by_score) != 2 or any(len(evaluators) != 1 for evaluators in by_score):
@@ -237,7 +227,7 @@ def _blended(run: Run, blend: str, outcomes: ScoredOutcomes) -> tuple[Scored, Sc
     return preservation, modification
 
 
-def external_scores(files: Iterable[Path], outcomes: ScoredOutcomes) -> list[Scored]:
+def external_scores(files: Iterable[Path], outcomes: ScoreColumns) -> list[Scored]:
     """Return one evaluator per `rater` and `question` of the files, with one value per outcome."""
     values: dict[tuple[str, str], dict[OutcomeKey, float]] = defaultdict(dict)
     lower_is_better: set[str] = set()

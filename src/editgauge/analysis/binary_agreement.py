@@ -21,17 +21,9 @@ from editgauge._stats.intervals import Labels, Numbers
 from editgauge._stats.pairwise import Complementarity, complementarity
 from editgauge._stats.resampling import Estimate, estimate, no_estimate, resampled, safe_divide
 from editgauge.analysis._evaluators import Scored, best_first, label, scored
-from editgauge.analysis.outcomes import (
-    Matched,
-    OutcomeKey,
-    ScoredOutcomes,
-    by_question,
-    match,
-    scored_outcomes,
-    select_scores,
-)
+from editgauge.analysis.outcomes import Matched, by_question, match, select_scores
 from editgauge.analysis.ratings import Rating, read_ratings
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 VERDICT = "edit"
@@ -45,6 +37,9 @@ UNFINISHED = "unfinished"
 """Reason of outcomes that the run has not scored yet."""
 NO_ACTION = "no action given"
 UNDEFINED = no_estimate("no outcome has both a score and a majority")
+SCORE_NAMES = {"artifacts": ("artifacts", "artifact")}
+"""Question to the scores that answer it, where those of other names do: judges call theirs `artifacts`, detectors
+`artifact` (EditInspector, section 4.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +102,7 @@ class BinaryAgreement:
 
 
 def binary_agreement(
-    run: str | Path, ratings: str | Path, scores: Sequence[str] = (), levels: Mapping[str, float] | None = None
+    run: RunSource, ratings: str | Path, scores: Sequence[str] = (), levels: Mapping[str, float] | None = None
 ) -> BinaryAgreement:
     """Compare yes-or-no scores of a run with human ratings.
 
@@ -118,8 +113,8 @@ def binary_agreement(
         levels: for questions with more than two answers, the lowest that is good.
 
     """
-    opened = Run.open(Path(run))
-    outcomes = scored_outcomes(opened)
+    opened = Run.open(run)
+    outcomes = opened.score_columns
     matched = match(read_ratings(Path(ratings)), outcomes.seeds)
     return binary_scores(matched, scored(select_scores(opened, scores), outcomes), opened, outcomes, levels)
 
@@ -128,7 +123,7 @@ def binary_scores(
     matched: Matched[Rating],
     scores: Sequence[Scored],
     run: Run,
-    outcomes: ScoredOutcomes,
+    outcomes: ScoreColumns,
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
     """Compare scores with ratings already matched to a run; empty without a yes-or-no question."""
@@ -182,10 +177,10 @@ class _Comparison:
     unscored: Mapping[str, int]
 
     @classmethod
-    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoredOutcomes) -> _Comparison:
+    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoreColumns) -> _Comparison:
         """Compare a score with a majority; count unscored outcomes by reason."""
         keys = tuple(key for key in people.good if key in score.values)
-        reasons = outcomes.reasons.get((score.protocol, score.spec.name), {})
+        reasons = outcomes.reasons(score.protocol, score.spec.name)
         return cls(
             score,
             question,
@@ -202,7 +197,7 @@ class _Comparison:
         return np.equal(self.predicted, self.actual).astype(np.float64)
 
 
-def _actions(run: Run, outcomes: ScoredOutcomes) -> Mapping[str, str]:
+def _actions(run: Run, outcomes: ScoreColumns) -> Mapping[str, str]:
     """Map each edit to its action in the benchmark, or to its edit type where there are no actions."""
     actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in outcomes.sources}
     return (
@@ -213,9 +208,10 @@ def _actions(run: Run, outcomes: ScoredOutcomes) -> Mapping[str, str]:
 
 
 def _answering(question: str, scores: Sequence[Scored]) -> list[Scored]:
-    """Return the scores with the question's name, or else the verdicts on the edit."""
+    """Return the scores that answer a question, or else the verdicts on the edit."""
     bounded = [score for score in scores if score.spec.range == (0.0, 1.0)]
-    return [score for score in bounded if score.spec.name == question] or [
+    names = SCORE_NAMES.get(question, (question,))
+    return [score for score in bounded if score.spec.name in names] or [
         score for score in bounded if score.spec.name == VERDICT
     ]
 

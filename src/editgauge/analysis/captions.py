@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from editgauge._stats.intervals import Mean, clustered_mean
-from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes
 from editgauge.errors import BadInputError
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +45,7 @@ class CaptionCurve:
     steps: tuple[CaptionRates, ...]
 
 
-def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCurve, ...]:
+def caption_quality(folder: RunSource, groups: int = GROUPS) -> tuple[CaptionCurve, ...]:
     """Return precision and hallucination by the number of objects (figure 6), per judge and method.
 
     Args:
@@ -57,9 +55,9 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
     """
     if groups < 1:
         raise BadInputError(f"`groups` must be at least 1; got {groups}.")
-    run = Run.open(Path(folder))
-    outcomes = scored_outcomes(run)
-    counted = [protocol for protocol, name in outcomes.values if name == OBJECTS]
+    run = Run.open(folder)
+    outcomes = run.score_columns
+    counted = [protocol for protocol in run.manifest.protocols if outcomes.scored(protocol, OBJECTS).size]
     if not counted:
         raise BadInputError(
             f"The run '{folder}' counts no objects. Score it with --protocol difference-captions and a detector "
@@ -67,7 +65,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
         )
     curves = []
     for protocol in counted:
-        by_name = {name: outcomes.values.get((protocol, name), {}) for name in (OBJECTS, *RATES)}
+        by_name = {name: outcomes.values(protocol, name) for name in (OBJECTS, *RATES)}
         for method in run.manifest.methods:
             steps = _steps([key for key in by_name[OBJECTS] if key.method == method], by_name, outcomes, groups)
             if steps:
@@ -89,7 +87,7 @@ def quantile_groups(counts: NDArray[np.float64], groups: int) -> list[NDArray[np
 def _steps(
     keys: Sequence[OutcomeKey],
     by_name: Mapping[str, Mapping[OutcomeKey, float]],
-    outcomes: ScoredOutcomes,
+    outcomes: ScoreColumns,
     groups: int,
 ) -> tuple[CaptionRates, ...]:
     counts = np.array([by_name[OBJECTS][key] for key in keys], dtype=np.float64)
@@ -102,7 +100,7 @@ def _steps(
 
 
 def _mean(
-    name: str, keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoredOutcomes
+    name: str, keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoreColumns
 ) -> Mean | None:
     """Return the mean over the outcomes that have the value; None without any."""
     scored = [key for key in keys if key in values]
@@ -123,13 +121,14 @@ class CaptionGroup:
     """By score; None where no outcome has it."""
 
 
-def caption_groups(run: Run, outcomes: ScoredOutcomes) -> tuple[CaptionGroup, ...]:
+def caption_groups(run: Run, outcomes: ScoreColumns) -> tuple[CaptionGroup, ...]:
     """Return captions by action and by human verdict (section 3.3.2); empty when the benchmark has neither."""
     labels = {edit: tuple(_labels(edit_fields.get("extras", {}))) for edit, edit_fields in run.edits.items()}
     names = tuple(dict.fromkeys(label for of_edit in labels.values() for label in of_edit))
+    protocols = [protocol for protocol in run.manifest.protocols if outcomes.scored(protocol, COUNT).size]
     return tuple(
         CaptionGroup(protocol, method, name, means)
-        for protocol in dict.fromkeys(protocol for protocol, score in outcomes.values if score == COUNT)
+        for protocol in protocols
         for method in run.manifest.methods
         for name in names
         if (means := _means(outcomes, protocol, method, {edit for edit in labels if name in labels[edit]}))
@@ -144,8 +143,8 @@ def _labels(extras: Mapping[str, Any]) -> Iterator[str]:
         yield "people: done" if level >= DONE else "people: not done"
 
 
-def _means(outcomes: ScoredOutcomes, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
-    by_name = {name: outcomes.values.get((protocol, name), {}) for name in SHOWN}
+def _means(outcomes: ScoreColumns, protocol: str, method: str, edits: set[str]) -> dict[str, Mean | None]:
+    by_name = {name: outcomes.values(protocol, name) for name in SHOWN}
     keys = [key for key in by_name[COUNT] if key.method == method and key.edit in edits]
     if not keys:
         return {}

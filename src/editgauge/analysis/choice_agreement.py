@@ -26,11 +26,12 @@ from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.pairwise import Complementarity, Paired, compare_with_first, complementarity
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge.analysis._evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins, shares
-from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
+from editgauge.analysis.outcomes import Matched, Seeds, match
 from editgauge.analysis.ratings import Choice, JudgePreference, PreferredOutcome, read_preferences
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import Choice as SideName
 from editgauge.judges import combine_orders
+from editgauge.results import OutcomeKey, ScoreColumns
 from editgauge.types import ScoreSpec
 
 MAX_PAIRED = 4
@@ -66,7 +67,7 @@ class ChoiceScores:
 
 
 def choice_scores(
-    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoredOutcomes
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoreColumns
 ) -> ChoiceScores:
     """Compare every evaluator with the choices."""
     answers = _Answers.of(matched, outcomes)
@@ -85,7 +86,7 @@ def choice_scores(
     )
 
 
-def choices_target(matched: Matched[PreferredOutcome], outcomes: ScoredOutcomes) -> EvaluatorTarget:
+def choices_target(matched: Matched[PreferredOutcome], outcomes: ScoreColumns) -> EvaluatorTarget:
     """Return people's choices as a target for evaluators."""
     answers = _Answers.of(matched, outcomes)
 
@@ -109,7 +110,7 @@ class _Answers:
     edit_types: Labels
 
     @classmethod
-    def of(cls, matched: Matched[PreferredOutcome], outcomes: ScoredOutcomes) -> _Answers:
+    def of(cls, matched: Matched[PreferredOutcome], outcomes: ScoreColumns) -> _Answers:
         decided = [(keys, choice.choice == "first") for keys, choice in matched.pairs if choice.choice != "tie"]
         return cls(
             [keys for keys, _ in decided],
@@ -229,17 +230,17 @@ def read_roles(text: str) -> dict[str, str]:
     return {role: roles[role] for role in TRIPLET_ROLES}
 
 
-def find_triplets(methods: Mapping[str, str], outcomes: ScoredOutcomes) -> Triplets:
+def find_triplets(methods: Mapping[str, str], seeds: Seeds) -> Triplets:
     """Find the triplets of a run: outcomes of one edit and seed; a method with a single seed is used for all."""
-    available = {method for _, method in outcomes.seeds}
+    available = {method for _, method in seeds}
     for method in methods.values():
         if method not in available:
             raise UnknownNameError("method in this run", method, available)
     complete: list[tuple[OutcomeKey, OutcomeKey, OutcomeKey]] = []
     incomplete = 0
-    for edit in outcomes.sources:
-        for seed in outcomes.seeds.get((edit, methods["good"]), ()):
-            preserved, modified = (_partner(edit, methods[role], seed, outcomes) for role in TRIPLET_ROLES[1:])
+    for edit in dict.fromkeys(edit for edit, _ in seeds):
+        for seed in seeds.get((edit, methods["good"]), ()):
+            preserved, modified = (_partner(edit, methods[role], seed, seeds) for role in TRIPLET_ROLES[1:])
             if preserved is None or modified is None:
                 incomplete += 1
             else:
@@ -249,13 +250,13 @@ def find_triplets(methods: Mapping[str, str], outcomes: ScoredOutcomes) -> Tripl
     return Triplets(methods, tuple(complete), incomplete)
 
 
-def _partner(edit: str, method: str, seed: int, outcomes: ScoredOutcomes) -> OutcomeKey | None:
-    seeds = outcomes.seeds.get((edit, method), [])
-    matches = [candidate for candidate in seeds if candidate == seed] or seeds
+def _partner(edit: str, method: str, seed: int, seeds: Seeds) -> OutcomeKey | None:
+    candidates = seeds.get((edit, method), ())
+    matches = [candidate for candidate in candidates if candidate == seed] or candidates
     return OutcomeKey(edit, method, matches[0]) if len(matches) == 1 else None
 
 
-def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcomes: ScoredOutcomes) -> SelectedScores:
+def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcomes: ScoreColumns) -> SelectedScores:
     """Compare every evaluator with the triplets."""
     sources, edit_types = outcomes.sources_of(triplets.good), outcomes.edit_types_of(triplets.good)
     credits_by_evaluator = [_triplet_credits(evaluator, triplets) for evaluator in evaluators]
@@ -274,7 +275,7 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcome
     )
 
 
-def triplets_target(triplets: Triplets, outcomes: ScoredOutcomes) -> EvaluatorTarget:
+def triplets_target(triplets: Triplets, outcomes: ScoreColumns) -> EvaluatorTarget:
     """Return the triplets as a target for evaluators."""
     sources = outcomes.sources_of(triplets.good)
 
@@ -377,7 +378,7 @@ class JudgeFindings:
     """From -1 (always the second position) to 1 (always the first); 0 without position bias."""
 
 
-def read_judges(files: Iterable[Path], outcomes: ScoredOutcomes) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
+def read_judges(files: Iterable[Path], outcomes: ScoreColumns) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
     """Read the judges of these files as evaluators, with statistics of their consistency."""
     answers = [preference for file in files for preference in read_preferences(file)]
     if not answers:
@@ -408,7 +409,7 @@ def _settled(preference: JudgePreference) -> SideName | None:
 
 
 def _findings(
-    name: str, preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], outcomes: ScoredOutcomes
+    name: str, preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], outcomes: ScoreColumns
 ) -> JudgeFindings:
     answered = [(keys, preference) for keys, preference in preferences if preference.is_answered]
     both_orders = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from editgauge.analysis.outcomes import select_scores
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run
+from editgauge.results import Run, RunSource
 from editgauge.results.tables import data_frame
 from editgauge.types import ScoreSpec
 
@@ -115,7 +114,7 @@ class Comparisons(tuple[Comparison, ...]):
 
 
 def compare(
-    run: str | Path,
+    run: RunSource | Sequence[RunSource],
     *,
     methods: Sequence[str] | None = None,
     score: Sequence[str] = (),
@@ -128,17 +127,18 @@ def compare(
         $ editgauge compare run
         $ editgauge compare run --methods mine theirs --score ssim --margin 0.02
         $ editgauge compare run --methods mine theirs --group language=en --group task=text_change
+        $ editgauge compare before after
         >>> editgauge.compare("run", methods=("mine", "theirs")).to_frame()
 
     Args:
-        run: run folder.
+        run: run folder, or several of the same benchmark to compare methods of different runs.
         methods: two or more methods of the run; default: all of them, in pairs.
         score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
         margin: smallest difference that matters: tests equivalence and non-inferiority.
 
     """
-    opened = Run.open(Path(run))
+    opened = Run.open(run)
     pairs = list(combinations(_check_methods(opened, methods), 2))
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInputError(f"`margin` must be a positive number, such as 0.02; got {margin}.")

@@ -72,7 +72,7 @@ class RunDifference:
 
 def difference(first: str | Path, second: str | Path) -> RunDifference:
     """Compare two runs, with the cause of the change of each mean."""
-    first_run, second_run = Run.open(Path(first)), Run.open(Path(second))
+    first_run, second_run = Run.open(first), Run.open(second)
     first_rows, second_rows, causes = _rows(first_run), _rows(second_run), _Causes(first_run, second_run)
     scores = dict.fromkeys([*first_rows, *second_rows])
     shifts = tuple(_shift(score, first_rows.get(score, {}), second_rows.get(score, {}), causes) for score in scores)

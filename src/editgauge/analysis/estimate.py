@@ -19,32 +19,31 @@ from editgauge._stats.prediction_powered import (
 )
 from editgauge._util.progress import log_info
 from editgauge._util.text import format_count
-from editgauge.analysis.outcomes import OneScore, match
+from editgauge.analysis._evaluators import Scored, read_score
+from editgauge.analysis.outcomes import match, select_methods
 from editgauge.analysis.ratings import read_ratings
 from editgauge.errors import BadInputError
+from editgauge.results import OutcomeKey, Run, RunSource
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Numbers
     from editgauge.types import ScoreSpec
-
-Outcomes = Mapping[tuple[str, int], float]
-"""(edit, seed) to a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatedOutcomes:
     """Mean ratings of outcomes, with their sampling probabilities."""
 
-    means: Mapping[str, Outcomes]
-    """Method to (edit, seed) to the mean over raters."""
-    probabilities: Mapping[str, Outcomes] | None
-    """The same to the sampling probability; None where the file has none."""
+    means: Mapping[OutcomeKey, float]
+    """Over raters."""
+    probabilities: Mapping[OutcomeKey, float] | None
+    """None where the file has none."""
 
-    def probabilities_of(self, method: str, keys: Sequence[tuple[str, int]]) -> Numbers | None:
-        """Return the probabilities of these outcomes of a method; None where equal for all."""
+    def probabilities_of(self, keys: Sequence[OutcomeKey]) -> Numbers | None:
+        """Return the sampling probabilities of these outcomes; None where equal for all."""
         if self.probabilities is None:
             return None
-        return np.array([self.probabilities[method][key] for key in keys], dtype=np.float64)
+        return np.array([self.probabilities[key] for key in keys], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def selection_warning(p: float | None, consequence: str) -> str:
 
 
 def estimate(
-    run: str | Path,
+    run: RunSource,
     *,
     ratings: str | Path,
     score: str | None = None,
@@ -113,16 +112,13 @@ def estimate(
         question: which question's ratings, where the file has several.
 
     """
-    score_values = OneScore.read(Path(run), score)
-    if method is not None:
-        score_values.check(method)
-    people = mean_ratings(Path(ratings), score_values, question)
-    values = [value for of_method in people.means.values() for value in of_method.values()]
-    scale = min(values), max(values)  # the scale of a ratings file is not declared
-    return [_human_mean(score_values, name, people, scale) for name in ([method] if method else score_values.values)]
+    opened = Run.open(run)
+    scores = read_score(opened, score)
+    people = mean_ratings(Path(ratings), opened, question)
+    return [_human_mean(scores, name, people, opened) for name in select_methods(opened, method)]
 
 
-def mean_ratings(file: Path, score_values: OneScore, question: str | None) -> RatedOutcomes:
+def mean_ratings(file: Path, run: Run, question: str | None) -> RatedOutcomes:
     """Average ratings over raters by outcome; report ratings that are left out."""
     ratings = read_ratings(file)
     questions = sorted({rating.question for rating in ratings})
@@ -131,50 +127,43 @@ def mean_ratings(file: Path, score_values: OneScore, question: str | None) -> Ra
     if question is None and len(questions) > 1:
         raise BadInputError(f"'{file}' holds ratings for several questions; choose one with `question`.", questions)
     ratings = [rating for rating in ratings if question in (None, rating.question)]
-    matched = match(ratings, score_values.seeds)
+    matched = match(ratings, run.score_columns.seeds)
     if matched.unmatched:
         log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
     if matched.ambiguous:
         log_info(f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.")
-    by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
-    probabilities: dict[str, dict[tuple[str, int], float]] = {}
+    by_outcome: dict[OutcomeKey, list[float]] = {}
+    probabilities: dict[OutcomeKey, float] = {}
     for (key,), rating in matched.pairs:
-        by_outcome.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
+        by_outcome.setdefault(key, []).append(rating.value)
         if rating.probability is not None:
-            probabilities.setdefault(key.method, {})[key.edit, key.seed] = rating.probability
-    means = {
-        method: {key: fmean(numbers) for key, numbers in outcomes.items()} for method, outcomes in by_outcome.items()
-    }
-    missing = sum(len(outcomes) - len(probabilities.get(method, {})) for method, outcomes in means.items())
+            probabilities[key] = rating.probability
+    missing = len(by_outcome) - len(probabilities)
     if probabilities and missing:
         raise BadInputError(
             f"'{file}' has no probability for {missing} of the rated outcomes: give it for all, or leave the "
             "column out if all were sampled alike."
         )
-    return RatedOutcomes(means, probabilities or None)
+    return RatedOutcomes({key: fmean(values) for key, values in by_outcome.items()}, probabilities or None)
 
 
-def _human_mean(
-    score_values: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]
-) -> HumanMeanEstimate:
-    scores, ratings = score_values.values[method], people.means.get(method, {})
-    rated = [key for key in ratings if key in scores]
-    unrated = [key for key in scores if key not in ratings]
+def _human_mean(score: Scored, method: str, people: RatedOutcomes, run: Run) -> HumanMeanEstimate:
+    ratings = {key: value for key, value in people.means.items() if key.method == method}
+    rated = [key for key in ratings if key in score.values]
+    unrated = [key for key in score.values if key.method == method and key not in ratings]
     unscored = len(ratings) - len(rated)
     if not rated:
-        return HumanMeanEstimate(method, score_values.protocol, score_values.spec, None, unscored)
+        return HumanMeanEstimate(method, score.protocol, score.spec, None, unscored)
     labels = np.array([ratings[key] for key in rated])
-    sign = 1.0 if score_values.spec.higher_is_better else -1.0
-    predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, unrated))
-    rated_sources, unrated_sources = (
-        np.array([score_values.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, unrated)
-    )
-    probabilities = people.probabilities_of(method, rated)
+    predictions, more = (np.array([score.worth(key) for key in keys], dtype=np.float64) for keys in (rated, unrated))
+    rated_sources, unrated_sources = map(run.score_columns.sources_of, (rated, unrated))
+    probabilities = people.probabilities_of(rated)
     selection = selection_p(predictions, rated_sources, more, unrated_sources, probabilities=probabilities)
     predictions, more = in_units_of(labels, predictions, more)
+    scale = min(people.means.values()), max(people.means.values())  # the scale of a ratings file is not declared
     mean = prediction_powered_mean(
         labels, predictions, rated_sources, more, unrated_sources, probabilities=probabilities
     ).inside(scale)
     return HumanMeanEstimate(
-        method, score_values.protocol, score_values.spec, mean, unscored, selection, weighted=probabilities is not None
+        method, score.protocol, score.spec, mean, unscored, selection, weighted=probabilities is not None
     )

@@ -13,11 +13,11 @@ from editgauge._stats.intervals import INAPPLICABLE_REASONS
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
 from editgauge._util.text import format_count
-from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, select_scores
+from editgauge.analysis.outcomes import select_scores, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run
+from editgauge.results import Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
 GateStatus = Literal["worse", "incomplete", "not worse", "undecided"]
@@ -118,9 +118,9 @@ class GateResult:
 
 
 def gate(
-    run: str | Path,
+    run: RunSource,
     *,
-    against: str | Path,
+    against: RunSource,
     max_drop: float,
     score: Sequence[str] = (),
     method: str | None = None,
@@ -150,7 +150,7 @@ def gate(
         raise BadInputError(f"`max_drop` must be at least 0, in the unit of the score; got {max_drop}.")
     if not 0 <= allow_missing <= 1:
         raise BadInputError(f"`allow_missing` must be between 0 and 1; got {allow_missing}.")
-    new, old = Run.open(Path(run)), Run.open(Path(against))
+    new, old = Run.open(run), Run.open(against)
     _comparable(new, old)
     methods = [name for name in new.manifest.methods if name in old.manifest.methods]
     if method is not None and method not in methods:
@@ -166,7 +166,7 @@ def gate(
     scores = [(protocol, spec) for protocol, spec in requested if protocol in old.manifest.protocols]
     if not scores:
         raise BadInputError("The baseline has none of these scores: score it with the same `protocol`.")
-    values = scored_outcomes(new), scored_outcomes(old)
+    values = new.score_columns, old.score_columns
     checks = [
         _check(protocol, spec, name, values, max_drop=max_drop, allow_missing=allow_missing)
         for protocol, spec in scores
@@ -179,8 +179,8 @@ def gate(
 
 
 def assert_edit_not_worse(
-    run: str | Path,
-    against: str | Path,
+    run: RunSource,
+    against: RunSource,
     *,
     max_drop: float,
     score: Sequence[str] = (),
@@ -211,7 +211,7 @@ def _check(
     protocol: str,
     spec: ScoreSpec,
     method: str,
-    outcomes: tuple[ScoredOutcomes, ScoredOutcomes],
+    outcomes: tuple[ScoreColumns, ScoreColumns],
     *,
     max_drop: float,
     allow_missing: float,
@@ -232,15 +232,13 @@ def _check(
     return GateCheck(protocol, spec, method, pair, result, len(lost), share)
 
 
-def _missing_outcomes(
-    outcomes: tuple[ScoredOutcomes, ScoredOutcomes], protocol: str, name: str, method: str
-) -> set[str]:
+def _missing_outcomes(outcomes: tuple[ScoreColumns, ScoreColumns], protocol: str, name: str, method: str) -> set[str]:
     """Return edits without an outcome in the new run, or with one that only the new run leaves unscored.
 
     Edits that neither run can score, such as those whose object is not detected, are not missing.
     """
     new, old = (
-        {key.edit: reason for key, reason in run.reasons.get((protocol, name), {}).items() if key.method == method}
+        {key.edit: reason for key, reason in run.reasons(protocol, name).items() if key.method == method}
         for run in outcomes
     )
     return {
@@ -257,12 +255,6 @@ def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: Sco
     if high < -max_drop:
         return "worse"
     return "not worse" if low >= -max_drop else "undecided"
-
-
-def values_by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
-    """Return the value per edit of one score of one method, averaged over seeds."""
-    values = outcomes.values.get((protocol, name), {})
-    return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
 
 
 def _mean(check: GateCheck, which: Literal["first", "second"]) -> str:

@@ -1,36 +1,24 @@
-"""Scores of a run by outcome, and human answers matched to outcomes."""
+"""Select scores of a run by name, and match human answers to its outcomes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from editgauge._stats.intervals import Labels, Numbers
 from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run
+from editgauge.results import LabelColumn, OutcomeKey, Run, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 Seeds = Mapping[tuple[str, str], Sequence[int]]
 """Edit and method to the seeds of the run's outcomes."""
-
-
-class OutcomeKey(NamedTuple):
-    """Identity of an outcome: edit, method and seed."""
-
-    edit: str
-    method: str
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,52 +85,27 @@ def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rat
     return questions
 
 
-@dataclass(slots=True)
-class ScoredOutcomes:
-    """Values and reasons of a run by outcome."""
-
-    values: dict[tuple[str, str], dict[OutcomeKey, float]] = field(default_factory=dict)
-    """Protocol and name to the scored outcomes."""
-    reasons: dict[tuple[str, str], dict[OutcomeKey, str]] = field(default_factory=dict)
-    """Protocol and name to unscored outcomes with their reasons."""
-    seeds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
-    edit_types: dict[str, str] = field(default_factory=dict)
-
-    def sources_of(self, keys: Iterable[OutcomeKey]) -> Labels:
-        """Return the source image of each outcome."""
-        return np.array([self.sources[key.edit] for key in keys], dtype=np.str_)
-
-    def edit_types_of(self, keys: Iterable[OutcomeKey]) -> Labels:
-        """Return the edit type of each outcome."""
-        return np.array([self.edit_types[key.edit] for key in keys], dtype=np.str_)
-
-
-def scored_outcomes(run: Run) -> ScoredOutcomes:
-    """Read the scores of a run by outcome, in one pass."""
-    outcomes = ScoredOutcomes()
-    keys: set[OutcomeKey] = set()
-    columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value", "reason")
-    rows = zip(*(run.table[column].to_pylist() for column in columns), strict=True)
-    for edit, method, seed, edit_type, source, protocol, name, value, reason in rows:
-        key = OutcomeKey(edit, method, seed)
-        if key not in keys:
-            keys.add(key)
-            outcomes.seeds.setdefault((edit, method), []).append(seed)
-            outcomes.sources[edit], outcomes.edit_types[edit] = source, edit_type
-        if value is None:
-            outcomes.reasons.setdefault((protocol, name), {})[key] = reason
-        else:
-            outcomes.values.setdefault((protocol, name), {})[key] = value
-    return outcomes
-
-
 def mean_by_edit(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Average values by edit, over seeds."""
     by_edit: dict[str, list[float]] = {}
     for edit, value in values:
         by_edit.setdefault(edit, []).append(value)
     return {edit: float(np.mean(numbers)) for edit, numbers in by_edit.items()}
+
+
+def values_by_edit(outcomes: ScoreColumns, protocol: str, name: str, method: str) -> dict[str, float]:
+    """Return the value per edit of one score of one method, averaged over seeds."""
+    values = outcomes.values(protocol, name)
+    return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
+
+
+def select_methods(run: Run, method: str | None) -> list[str]:
+    """Return the method as a list, or all methods of the run for None."""
+    if method is None:
+        return list(run.manifest.methods)
+    if method not in run.manifest.methods:
+        raise UnknownNameError("method in this run", method, run.manifest.methods, f"editgauge report {run.folder}")
+    return [method]
 
 
 def select_scores(
@@ -179,41 +142,8 @@ def _pattern(name: str) -> re.Pattern[str]:
 VERDICT = "edit"
 
 
-@dataclass(frozen=True, slots=True)
-class OneScore:
-    """The values of one score by method and outcome."""
-
-    folder: Path
-    protocol: str
-    spec: ScoreSpec
-    values: Mapping[str, Mapping[tuple[str, int], float]]
-    """Method to (edit, seed) to value; includes methods without a scored outcome."""
-    sources: Mapping[str, str]
-    """Edit to the name of its source image."""
-    seeds: Seeds
-
-    @classmethod
-    def read(cls, folder: Path, score: str | None) -> OneScore:
-        """Read the score called `name` or `protocol/name`; by default the verdict `edit`, or the only score."""
-        run = Run.open(folder)
-        protocol, spec = _single_score(run, score)
-        outcomes = scored_outcomes(run)
-        values: dict[str, dict[tuple[str, int], float]] = {method: {} for method in run.manifest.methods}
-        for key, value in outcomes.values.get((protocol, spec.name), {}).items():
-            values[key.method][key.edit, key.seed] = value
-        return cls(folder, protocol, spec, values, outcomes.sources, outcomes.seeds)
-
-    def check(self, method: str) -> None:
-        """Raise `UnknownNameError` when the run has no such method."""
-        if method not in self.values:
-            raise UnknownNameError("method in this run", method, self.values, f"editgauge report {self.folder}")
-
-    def by_edit(self, method: str) -> dict[str, float]:
-        """Return the value per edit of one method, averaged over seeds."""
-        return mean_by_edit((edit, value) for (edit, _), value in self.values[method].items())
-
-
-def _single_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
+def select_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
+    """Return the score called `name` or `protocol/name`; by default the verdict `edit`, or the only score."""
     candidates = select_scores(run, [score] if score else [])
     if score is None:
         candidates = [pair for pair in candidates if pair[1].name == VERDICT] or candidates
@@ -223,64 +153,12 @@ def _single_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
     return candidates[0]
 
 
-Rows = NDArray[np.int64]
-WORD_COLUMNS = ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
+def scored_outcomes(run: Run) -> ScoreColumns:
+    """Return `run.score_columns`."""
+    return run.score_columns
 
 
-@dataclass(frozen=True, slots=True)
-class WordColumn:
-    """A string column as integer codes that sort like the strings."""
+class WordColumn(LabelColumn):
+    """A `LabelColumn` by its former name."""
 
-    codes: Rows
-    words: list[str]
-
-    @classmethod
-    def of(cls, column: pa.ChunkedArray) -> WordColumn:
-        """Encode a string column as sorted integer codes; nulls get an arbitrary code."""
-        array = column.unify_dictionaries().combine_chunks()
-        words = array.dictionary.to_pylist()
-        rank = {word: index for index, word in enumerate(sorted(words))}
-        ranks = np.array([rank[word] for word in words] or [0])
-        return cls(ranks[array.indices.fill_null(0).to_numpy(zero_copy_only=False)], sorted(words))
-
-    def are(self, word: str) -> NDArray[np.bool_]:
-        """Tell where the column equals this label."""
-        code = self.words.index(word) if word in self.words else -1
-        return np.equal(self.codes, code)
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns that tables need, in the order of the run."""
-
-    protocol: WordColumn
-    name: WordColumn
-    method: WordColumn
-    edit_type: WordColumn
-    source: WordColumn
-    edit: WordColumn
-    reason: WordColumn
-    """Arbitrary where there is a value."""
-    value: Numbers
-    """NaN where unscored."""
-
-    @classmethod
-    def of(cls, run: Run) -> Columns:
-        """Read the columns of a run."""
-        words = {name: WordColumn.of(run.table[name]) for name in WORD_COLUMNS}
-        return cls(**words, value=run.table["value"].to_numpy())
-
-    def only(self, rows: Rows) -> Columns:
-        """Select some rows."""
-        words = {name: getattr(self, name) for name in WORD_COLUMNS}
-        selected = {name: WordColumn(column.codes[rows], column.words) for name, column in words.items()}
-        return Columns(**selected, value=self.value[rows])
-
-    def rows(self, protocol: str, name: str) -> Rows:
-        """Return the rows of one score."""
-        return np.flatnonzero(self.protocol.are(protocol) & self.name.are(name))
-
-    def scored(self, protocol: str, name: str) -> Rows:
-        """Return the rows of one score that have a value."""
-        rows = self.rows(protocol, name)
-        return rows[~np.isnan(self.value[rows])]
+    are = LabelColumn.equals

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,8 +18,9 @@ from scipy.special import gammaincinv, ndtri, stdtrit
 
 from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import ALPHA
-from editgauge.analysis.outcomes import OneScore
+from editgauge.analysis.outcomes import select_methods, select_score, values_by_edit
 from editgauge.errors import BadInputError
+from editgauge.results import Run, RunSource
 
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
@@ -89,7 +89,7 @@ class PowerPlan:
 
 
 def power(
-    run: str | Path,
+    run: RunSource,
     *,
     detect: float,
     methods: tuple[str, str] | None = None,
@@ -116,15 +116,26 @@ def power(
     """
     goal = _Goal(detect, chance, comparisons)
     _check(goal, methods, edits_per_source)
-    score_values = OneScore.read(Path(run), score)
-    if methods is None:
-        means = ((method, score_values.by_edit(method)) for method in score_values.values)
-        return [_plan(score_values, (method,), values, goal, edits_per_source) for method, values in means]
-    for method in methods:
-        score_values.check(method)
-    first_values, second_values = map(score_values.by_edit, methods)
-    differences = {edit: first_values[edit] - second_values[edit] for edit in first_values if edit in second_values}
-    return [_plan(score_values, tuple(methods), differences, goal, edits_per_source)]
+    opened = Run.open(run)
+    protocol, spec = select_score(opened, score)
+    means = {
+        method: values_by_edit(opened.score_columns, protocol, spec.name, method)
+        for selected in (methods or [None])
+        for method in select_methods(opened, selected)
+    }
+    values: dict[tuple[str, ...], Mapping[str, float]] = {(method,): by_edit for method, by_edit in means.items()}
+    if methods is not None:
+        first, second = (means[method] for method in methods)
+        values = {tuple(methods): {edit: first[edit] - second[edit] for edit in first if edit in second}}
+    sources = opened.score_columns.sources
+    spreads = {
+        names: spread(np.array(list(by_edit.values()), dtype=np.float64), np.array([sources[edit] for edit in by_edit]))
+        for names, by_edit in values.items()
+    }
+    return [
+        PowerPlan(protocol, spec, names, *goal, pilot, _needs(pilot, goal, edits_per_source, names), _note(pilot))
+        for names, pilot in spreads.items()
+    ]
 
 
 class _Goal(NamedTuple):
@@ -149,21 +160,13 @@ def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequenc
         raise BadInputError("`comparisons` needs two `methods`.")
 
 
-def _plan(
-    score_values: OneScore,
-    methods: tuple[str, ...],
-    values: Mapping[str, float],
-    goal: _Goal,
-    edits_per_source: Sequence[int],
-) -> PowerPlan:
-    sources = np.array([score_values.sources[edit] for edit in values])
-    pilot = spread(np.array(list(values.values()), dtype=np.float64), sources)
-    note = _note(pilot)
+def _needs(
+    pilot: Spread | None, goal: _Goal, edits_per_source: Sequence[int], methods: Sequence[str]
+) -> tuple[Need, ...]:
     if pilot is None or not pilot.per_source(1):
-        return PowerPlan(score_values.protocol, score_values.spec, methods, *goal, pilot, (), note)
+        return ()
     sizes = sorted(set(edits_per_source or DEFAULT_EDITS_PER_SOURCE)) if pilot.within is not None else [1]
-    needs = tuple(_need(pilot, size, goal, paired=len(methods) == 2) for size in sizes)
-    return PowerPlan(score_values.protocol, score_values.spec, methods, *goal, pilot, needs, note)
+    return tuple(_need(pilot, size, goal, paired=len(methods) == 2) for size in sizes)
 
 
 def _note(pilot: Spread | None) -> str:

@@ -14,9 +14,10 @@ from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.pairwise import Rank, rank_methods
 from editgauge._stats.resampling import Estimate, no_estimate
 from editgauge.analysis._evaluators import Evaluator, Scored, best_first
-from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, by_question
+from editgauge.analysis.outcomes import Matched, by_question
 from editgauge.analysis.preferences import CREDIT
 from editgauge.analysis.ratings import PreferredOutcome, Rating
+from editgauge.results import OutcomeKey, ScoreColumns
 from editgauge.types import ScoreSpec
 
 
@@ -47,7 +48,7 @@ class Ranking:
 
 
 def ranking_by_choices(
-    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoredOutcomes
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoreColumns
 ) -> Ranking | None:
     """Rank methods by the share of comparisons they won, ties counting half; None for a single method."""
     won = ((key, credit) for keys, choice in matched.pairs for key, credit in zip(keys, _won(choice), strict=True))
@@ -60,7 +61,7 @@ def ranking_by_choices(
     return _ranking("choices", rows, [(evaluator, worth(evaluator)) for evaluator in evaluators])
 
 
-def rankings_by_ratings(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoredOutcomes) -> list[Ranking]:
+def rankings_by_ratings(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoreColumns) -> list[Ranking]:
     """Rank methods by their mean rating, question by question."""
     rankings = []
     for question, ratings in by_question(matched).items():
@@ -87,7 +88,7 @@ class _Rows:
     sources: Labels
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[OutcomeKey, float]], outcomes: ScoredOutcomes) -> _Rows:
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float]], outcomes: ScoreColumns) -> _Rows:
         keys, values = zip(*rows, strict=True)
         return cls(
             np.array(values, dtype=np.float64),

@@ -14,8 +14,9 @@ from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.raters import Ceiling, Panel, answer_matrix, ceiling, human_ceiling, krippendorff, panel
 from editgauge._stats.resampling import Estimate, no_estimate
 from editgauge.analysis._evaluators import EvaluatorTarget, Scored, best_first
-from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, by_question
+from editgauge.analysis.outcomes import Matched, by_question
 from editgauge.analysis.ratings import Rating
+from editgauge.results import OutcomeKey, ScoreColumns
 from editgauge.types import ScoreSpec
 
 
@@ -45,7 +46,7 @@ class RatedScore:
     """By edit type, within each method and averaged over methods (EditVal, figures 6 and 10, appendices J.1 and K)."""
 
 
-def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoredOutcomes) -> list[RatedScore]:
+def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoreColumns) -> list[RatedScore]:
     """Compare every score with every question; for each question the best agreement comes first."""
     return [
         score
@@ -57,12 +58,12 @@ def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: S
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def ratings_targets(matched: Matched[Rating], outcomes: ScoredOutcomes) -> list[EvaluatorTarget]:
+def ratings_targets(matched: Matched[Rating], outcomes: ScoreColumns) -> list[EvaluatorTarget]:
     """Return the ratings of every question, pooled over outcomes, as targets for evaluators."""
     return [_ratings_target(question, ratings, outcomes) for question, ratings in by_question(matched).items()]
 
 
-def _ratings_target(question: str, ratings: _Ratings, outcomes: ScoredOutcomes) -> EvaluatorTarget:
+def _ratings_target(question: str, ratings: _Ratings, outcomes: ScoreColumns) -> EvaluatorTarget:
     means = {key: fmean(rating.value for rating in answers) for key, answers in ratings.items()}
 
     def ask(evaluator: Scored) -> Estimate:
@@ -76,7 +77,7 @@ def _most_agreeing(score: RatedScore) -> float:
     return best_first(score.levels["pooled"].spearman)
 
 
-def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: ScoredOutcomes) -> RatedScore:
+def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: ScoreColumns) -> RatedScore:
     values = {key: worth for key in ratings if (worth := score.worth(key)) is not None}
     scored_ratings = {key: answers for key, answers in ratings.items() if key in values}
     outcomes = _Pairs.of(
@@ -134,7 +135,7 @@ class _Pairs:
     sources: Labels
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], outcomes: ScoredOutcomes) -> _Pairs:
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], outcomes: ScoreColumns) -> _Pairs:
         keys, scores, ratings, raters = zip(*rows, strict=True) if (rows := list(rows)) else ((), (), (), ())
         return cls(
             np.array(scores, dtype=np.float64),
@@ -198,7 +199,7 @@ class Disagreements:
 
 
 def disagreements(
-    rated: Matched[Rating], scores: Sequence[RatedScore], outcomes: ScoredOutcomes
+    rated: Matched[Rating], scores: Sequence[RatedScore], evaluators: Sequence[Scored]
 ) -> list[Disagreements]:
     """Return, for every question, the disagreements of the best score that answers enough outcomes."""
     questions = by_question(rated)
@@ -208,17 +209,17 @@ def disagreements(
     best: dict[str, RatedScore] = {}
     for score in (*answers_enough, *scores):
         best.setdefault(score.question, score)
+    values = {(evaluator.protocol, evaluator.spec.name): evaluator.values for evaluator in evaluators}
     return [
-        _disagreements_of(best[question], ratings, outcomes)
+        _disagreements_of(best[question], ratings, values[best[question].protocol, best[question].spec.name])
         for question, ratings in questions.items()
         if question in best
     ]
 
 
 def _disagreements_of(
-    score: RatedScore, all_ratings: Mapping[OutcomeKey, Sequence[Rating]], outcomes: ScoredOutcomes
+    score: RatedScore, all_ratings: Mapping[OutcomeKey, Sequence[Rating]], values: Mapping[OutcomeKey, float]
 ) -> Disagreements:
-    values = outcomes.values.get((score.protocol, score.spec.name), {})
     ratings = {key: [rating.value for rating in answers] for key, answers in all_ratings.items() if key in values}
     towards_better = 1 if score.spec.higher_is_better else -1
     percentiles = _percentiles([towards_better * values[key] for key in ratings])
@@ -272,7 +273,7 @@ class People:
     """The mean rating of each method; an outcome counts with the mean of its raters."""
 
 
-def people(matched: Matched[Rating], outcomes: ScoredOutcomes) -> list[People]:
+def people(matched: Matched[Rating], outcomes: ScoreColumns) -> list[People]:
     """Summarize the ratings of each question."""
     questions: dict[str, list[tuple[OutcomeKey, Rating]]] = defaultdict(list)
     for (key,), rating in matched.pairs:
@@ -280,7 +281,7 @@ def people(matched: Matched[Rating], outcomes: ScoredOutcomes) -> list[People]:
     return [_people(question, answers, outcomes) for question, answers in questions.items()]
 
 
-def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcomes: ScoredOutcomes) -> People:
+def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcomes: ScoreColumns) -> People:
     by_outcome: dict[OutcomeKey, list[float]] = defaultdict(list)
     for key, rating in answers:
         by_outcome[key].append(rating.value)

@@ -21,8 +21,8 @@ from editgauge._stats.pairwise import (
     ranks,
     survives,
 )
-from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.analysis.summary import ALL, untouched_methods
+from editgauge.results import Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Labels, Numbers
@@ -124,9 +124,9 @@ class ScoreTests:
 class RunTests:
     """The tests of a run, computed on demand."""
 
-    def __init__(self, run: Run, columns: Columns | None = None) -> None:
+    def __init__(self, run: Run, columns: ScoreColumns | None = None) -> None:
         self.run = run
-        self.columns = columns or Columns.of(run)
+        self.columns = columns or run.score_columns
         self.untouched = untouched_methods(run)
         self._cache: dict[tuple[str, str, str], ScoreTests | None] = {}
 
@@ -135,7 +135,7 @@ class RunTests:
         key = protocol, name, edit_type
         if key not in self._cache:
             rows = self.columns.rows(protocol, name)
-            rows = rows if edit_type == ALL else rows[self.columns.edit_type.are(edit_type)[rows]]
+            rows = rows if edit_type == ALL else rows[self.columns.edit_type.equals(edit_type)[rows]]
             self._cache[key] = _score_tests(self.columns, rows, self.run.spec(protocol, name), self.untouched)
         return self._cache[key]
 
@@ -151,7 +151,7 @@ class RunTests:
         }
 
 
-def _score_tests(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
+def _score_tests(columns: ScoreColumns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
     values = columns.value[rows]
     scored_methods = np.unique(columns.method.codes[rows][~np.isnan(values)])
     rows = rows[np.isin(columns.method.codes[rows], scored_methods)]
@@ -159,12 +159,12 @@ def _score_tests(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: froze
         return None
     values, methods, edits = columns.value[rows], columns.method.codes[rows], columns.edit.codes[rows]
     table, _, first = edit_table(values, methods, edits)
-    inapplicable = [index for index, reason in enumerate(columns.reason.words) if reason in INAPPLICABLE_REASONS]
+    inapplicable = [index for index, reason in enumerate(columns.reason.labels) if reason in INAPPLICABLE_REASONS]
     is_applicable = ~np.isin(columns.reason.codes[rows], inapplicable)
     expected_table, _, _ = edit_table(np.where(np.isnan(values) & ~is_applicable, np.nan, 1.0), methods, edits)
     return ScoreTests(
         spec,
-        tuple(columns.method.words[code] for code in scored_methods),
+        tuple(columns.method.labels[code] for code in scored_methods),
         table,
         columns.source.codes[rows][first],
         np.isnan(table) & ~np.isnan(expected_table),

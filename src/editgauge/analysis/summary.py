@@ -25,9 +25,8 @@ from editgauge._render.tables import (
 from editgauge._stats.intervals import MIN_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, score_limits
 from editgauge._util.text import format_count
 from editgauge._util.variants import base_name
-from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.results import Run
+from editgauge.results import Rows, Run, ScoreColumns
 from editgauge.results.tables import data_frame
 from editgauge.types import QUESTIONS
 
@@ -71,7 +70,7 @@ class Cell:
         return self.mean.n if self.mean else 0
 
 
-def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True) -> list[Cell]:
+def summarize(run: Run, columns: ScoreColumns | None = None, *, by_type: bool = True) -> list[Cell]:
     """Return all cells in the run's order of protocols, scores and methods; edit types in canonical order, then `all`.
 
     Args:
@@ -80,7 +79,7 @@ def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True)
         by_type: whether to add a cell for every edit type.
 
     """
-    columns = columns or Columns.of(run)
+    columns = columns or run.score_columns
     scores = {
         (protocol, spec): columns.rows(protocol, spec.name)
         for protocol, entry in run.manifest.protocols.items()
@@ -88,14 +87,14 @@ def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True)
     }
     limits = {score: score_limits(score[1], columns.value[rows]) for score, rows in scores.items()}
     rows = {
-        (*score, method): score_rows[columns.method.are(method)[score_rows]]
+        (*score, method): score_rows[columns.method.equals(method)[score_rows]]
         for score, score_rows in scores.items()
         for method in run.manifest.methods
     }
     cells: dict[tuple[str, ScoreSpec, str], list[Cell]] = {score: [] for score in rows}
     types = (*edit_types(run), ALL) if by_type else (ALL,)
     for edit_type in types:  # outermost: cells of one type share their sources, and so their cached draws
-        of_this_type = columns.edit_type.are(edit_type)
+        of_this_type = columns.edit_type.equals(edit_type)
         for score, score_rows in rows.items():
             selected = score_rows if edit_type == ALL else score_rows[of_this_type[score_rows]]
             if selected.size:
@@ -168,13 +167,19 @@ def untouched_methods(run: Run) -> frozenset[str]:
 
 
 def _cell(
-    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, rows: Rows, limits: Limits | None
+    protocol: str,
+    spec: ScoreSpec,
+    method: str,
+    edit_type: str,
+    columns: ScoreColumns,
+    rows: Rows,
+    limits: Limits | None,
 ) -> Cell:
     values = columns.value[rows]
     scored = ~np.isnan(values)
     sources = columns.source.codes[rows][scored]
     mean = clustered_mean(values[scored], sources, scale=spec.range) if scored.any() else None
-    counts = Counter(columns.reason.words[code] for code in columns.reason.codes[rows][~scored])
+    counts = Counter(columns.reason.labels[code] for code in columns.reason.codes[rows][~scored])
     unscored = dict(sorted(counts.items()))
     mean_bounds = bounds(spec, values[scored], unscored, limits) if limits else None
     return Cell(protocol, spec, method, edit_type, mean, unscored, mean_bounds)
@@ -247,7 +252,7 @@ class RunSummary:
 
 def _name(protocol: str, name: str, cells: Any) -> str:
     spec = next(cell.spec for cell in cells if (cell.protocol, cell.spec.name) == (protocol, name))
-    return directed(f"{protocol}/{name}", spec.higher_is_better)
+    return directed(f"{protocol}/{name}", higher_is_better=spec.higher_is_better)
 
 
 def _printed_cell(cell: Cell | None) -> ValueCell | EmptyCell:

@@ -21,7 +21,7 @@ from editgauge._util.masks import Mask, MaskFile, mask_files
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.binary_agreement import GOOD_LEVELS, majorities
 from editgauge.analysis.choice_agreement import find_triplets, read_roles
-from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match, scored_outcomes
+from editgauge.analysis.outcomes import Matched, Seeds, match
 from editgauge.analysis.preferences import CREDIT
 from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.audits._probe_set import (
@@ -41,7 +41,7 @@ from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.outcomes import expand_folders, find_outcomes
 from editgauge.protocols.editgauge._models import fitted
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run, ScoreColumns
 from editgauge.results.edits import benchmark_entry
 from editgauge.types import Benchmark, Edit, Outcome
 
@@ -149,7 +149,7 @@ def human_reference(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -
     keys: set[OutcomeKey] = set()
     photos: dict[str, str] = {}
     for run in runs:
-        outcomes = scored_outcomes(run)
+        outcomes = run.score_columns
         rated = _rated(ratings, outcomes)
         keys |= set(rated)
         photos |= outcomes.sources
@@ -167,7 +167,7 @@ def human_reference(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -
     )
 
 
-def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeKey, dict[str, float]]:
+def _rated(ratings: Sequence[Rating], outcomes: ScoreColumns) -> dict[OutcomeKey, dict[str, float]]:
     """Return the mean ratings of outcomes in the run."""
     matched = match(ratings, outcomes.seeds)
     of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.pairs}
@@ -179,9 +179,9 @@ def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeK
 
 
 def _row(
-    protocol: str, spec: ScoreSpec, outcomes: ScoredOutcomes, rated: Mapping[OutcomeKey, Mapping[str, float]]
+    protocol: str, spec: ScoreSpec, outcomes: ScoreColumns, rated: Mapping[OutcomeKey, Mapping[str, float]]
 ) -> ReferenceScore:
-    values = outcomes.values.get((protocol, spec.name), {})
+    values = outcomes.values(protocol, spec.name)
     keys = sorted(key for key in rated if key in values)
     sign = 1.0 if spec.higher_is_better else -1.0
     scores = np.array([sign * values[key] for key in keys])
@@ -431,15 +431,15 @@ def read_answers(
 
     Where people are evenly split nothing is known.
     """
-    scored = _known(edits, outcomes)
+    seeds = _seeds_of_first_turns(edits, outcomes)
     remarks: list[str] = []
     over: dict[tuple[OutcomeKey, OutcomeKey], float] = {}
     if triplets is not None:
-        triples = find_triplets(read_roles(triplets), scored)
+        triples = find_triplets(read_roles(triplets), seeds)
         over |= {(good, other): 1.0 for good, *worse in triples.outcomes for other in worse}
         remarks += [f"{triples.incomplete} triplets are incomplete: left out"] if triples.incomplete else []
     if choices is not None:
-        matched = match(read_choices(choices), scored.seeds)
+        matched = match(read_choices(choices), seeds)
         shares = _shares(matched)
         for (first, second), share in shares.items():
             for either in ((first, second), (second, first)):  # people know better than the roles of a triplet
@@ -450,20 +450,20 @@ def read_answers(
         remarks += [*_lost(matched), *([f"{even} pairs split people evenly: left out"] if even else [])]
     done: Mapping[OutcomeKey, bool] = {}
     if ratings is not None:
-        rated = match(read_ratings(ratings), scored.seeds)
+        rated = match(read_ratings(ratings), seeds)
         done = _done(rated, ratings)
         remarks += _lost(rated)
     return PeopleAnswers(over, done, tuple(remarks))
 
 
-def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes:
-    """Outcomes with a picture; those of later turns have sources of their own, and cannot be compared."""
-    first_turns = {edit.id: edit for edit in edits if edit.follows is None}
-    scored = ScoredOutcomes(sources={name: edit.origin for name, edit in first_turns.items()})
-    for outcome in outcomes:
-        if outcome.image is not None and outcome.edit_id in first_turns:
-            scored.seeds.setdefault((outcome.edit_id, outcome.method), []).append(outcome.seed)
-    return scored
+def _seeds_of_first_turns(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> Seeds:
+    """Return the outcomes with an image; those of later turns have different sources, and cannot be compared."""
+    order = {edit.id: index for index, edit in enumerate(edits) if edit.follows is None}
+    comparable = [outcome for outcome in outcomes if outcome.image is not None and outcome.edit_id in order]
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for outcome in sorted(comparable, key=lambda outcome: order[outcome.edit_id]):
+        seeds.setdefault((outcome.edit_id, outcome.method), []).append(outcome.seed)
+    return seeds
 
 
 def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:

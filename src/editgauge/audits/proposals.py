@@ -45,7 +45,7 @@ from editgauge.types import Edit, Position
 if TYPE_CHECKING:
     from editgauge._util.images import ImageFile, Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -50,8 +51,8 @@ class PublicLayout(BaseModel):
     suffix: str = ""
     """Of pictures that are named without one."""
     instruction: Field_
-    each: str | None = None
-    """The instruction is a list: an edit of each, and this group holds its number, counted from 1."""
+    list_group: str | None = None
+    """The instruction is a list of edits; this group holds the index of each, counted from 1."""
     reference: Field_ = []
     mask: Field_ = []
     source_caption: Field_ = []
@@ -154,9 +155,9 @@ class RecordReader:
         groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
         key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
         for index, text in enumerate(texts, start=1):
-            of_each = {layout.each: str(index)} if layout.each else {}
+            index_group = {layout.list_group: str(index)} if layout.list_group else {}
             edit = Edit(
-                id=self.ids.give(*(key or [str(record)]), *of_each.values()),
+                id=self.ids.give(*(key or [str(record)]), *index_group.values()),
                 source=source,
                 type=self.types.get(groups.get("task", "").casefold(), UNSPECIFIED),
                 instruction=text,
@@ -165,7 +166,7 @@ class RecordReader:
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
                 inputs=tuple(InputImage(candidate, layout.role) for candidate in further),
-                groups=groups | of_each,
+                groups=groups | index_group,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
             yield complete_edit(edit)
@@ -176,9 +177,9 @@ class RecordReader:
 
     def _instructions(self, values: Mapping[str, Any], record: object) -> list[str]:
         value = _first(values, self.layout.instruction)
-        texts = value if self.layout.each and isinstance(value, list) else [value]
+        texts = value if self.layout.list_group and isinstance(value, list) else [value]
         if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-            wanted_texts = "a list of texts" if self.layout.each else "a text"
+            wanted_texts = "a list of texts" if self.layout.list_group else "a text"
             name = self.layout.instruction[0]
             self.faults.add(
                 record,
@@ -203,10 +204,12 @@ class RecordReader:
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
         if not some and needed:
             self.faults.add(record, f"'{fields[0]}' is missing: the source picture")
-        pictures = [self._picture(item, record, image_folders, fields[0]) for item in some]
+        pictures = [self._picture(item, record, image_folders, fields[0], optional=not needed) for item in some]
         return [image for image in pictures if image]
 
-    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
+    def _picture(
+        self, value: Any, record: object, image_folders: list[ImageFolder], field: str, *, optional: bool
+    ) -> ImageFile | None:
         value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)
@@ -216,10 +219,8 @@ class RecordReader:
         word = str(value)
         if self.layout.suffix and not PurePosixPath(word).suffix:
             word += self.layout.suffix
-        image_folder_found = next(
-            (image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None
-        )
-        return (image_folder_found or image_folders[0]).picture(word, record) if image_folders else None
+        holders = [folder for folder in image_folders if (folder.folder / word).is_file()] or image_folders
+        return holders[0].picture(word, record, optional=optional) if holders else None
 
 
 def _key_fields(fields: Field_) -> list[str]:
@@ -241,7 +242,7 @@ def _value(values: Mapping[str, Any], field: str) -> Any:
     value: Any = values
     for part in field.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
-    return None if value != value else value
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _text(value: Any) -> str:

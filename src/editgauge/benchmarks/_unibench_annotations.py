@@ -84,7 +84,7 @@ class Instance(StrictFields):
     """Its outline."""
 
 
-class RelativePlace(StrictFields):
+class RelativePosition(StrictFields):
     """A position relative to an anchor."""
 
     anchor: Text
@@ -97,7 +97,7 @@ class RelativePlace(StrictFields):
 
 Templates = Annotated[list[Text], Field(min_length=1)]
 Candidates = Annotated[list[Text], Field(min_length=1)]
-Places = Annotated[list[RelativePlace], Field(min_length=1)]
+Positions = Annotated[list[RelativePosition], Field(min_length=1)]
 
 
 class ChangeClass(StrictFields):
@@ -130,7 +130,7 @@ class MoveTask(StrictFields):
     type: Literal["move"]
     instance: Text
     """The id of the instance to edit."""
-    places: Places
+    positions: Annotated[Positions, Field(alias="places")]
     """Never relative to itself."""
     templates: Templates
     """Captions of the edited image with the slots {position} and {anchor}."""
@@ -142,7 +142,7 @@ class Generate(StrictFields):
     type: Literal["generate"]
     classes: Candidates
     """Never one that is in the image."""
-    places: Places
+    positions: Annotated[Positions, Field(alias="places")]
     templates: Templates
     """Captions of the edited image with the slots {target}, {position} and {anchor}."""
 
@@ -269,13 +269,11 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
     if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):
         yield "mask: a polygon has an odd count of numbers; it needs pairs of x and y"
         return
-    render_run_lengths = mask_of(mask).render(image.width, image.height)
-    if not render_run_lengths.any():
+    pixels = mask_of(mask).render(image.width, image.height)
+    if not pixels.any():
         yield "mask: no part of it is inside the image"
-    elif any(
-        abs(one - other) > SLACK for one, other in zip(bounding_box(render_run_lengths), instance.box, strict=True)
-    ):
-        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(render_run_lengths))}"
+    elif any(abs(edge - stated) > SLACK for edge, stated in zip(bounding_box(pixels), instance.box, strict=True)):
+        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(pixels))}"
 
 
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
@@ -292,14 +290,14 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
         for word in forbidden_colors(task.colors, target):
             yield f"colors: '{word}' is the color of '{task.instance}' already"
     if isinstance(task, MoveTask | Generate):
-        yield from _place_faults(task.places, by_id, instance_id(task))
+        yield from _position_faults(task.positions, by_id, instance_id(task))
     for index, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
             yield f"templates[{index}]: {format_value(template)} {problem}"
 
 
-def _place_faults(positions: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
+def _position_faults(positions: Sequence[RelativePosition], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
     pairs = Counter((position.anchor, position.words) for position in positions)
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
     for at, position in enumerate(positions):
@@ -310,8 +308,7 @@ def _place_faults(positions: Sequence[RelativePlace], by_id: dict[str, Instance]
 
 
 def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str]:
-    """Those that are in the image already, its own class included: what was added could not be distinguished from
-    them."""
+    """Return the classes that are in the image already: an added object would be confused with them."""
     present = {_plain(instance.class_) for instance in image.instances}
     return [word for word in classes if _plain(word) in present]
 
@@ -359,25 +356,35 @@ ALLOWED: Mapping[TaskType, tuple[str, ...]] = {
 _ARTICLE = re.compile(r"\b(an?) \{(\w+)\}", re.IGNORECASE)
 
 
+def name_slots(template: str, kind: TaskType) -> str:
+    """Name the slots that a template leaves unnamed, as the paper's figure 1 does, by the type of task.
+
+    >>> name_slots("A cat sitting on a {}", "change_class"), name_slots("A {} {position} a {anchor}", "generate")
+    ('A cat sitting on a {target}', 'A {target} {position} a {anchor}')
+    """
+    names = (name for name in NEEDED[kind] if f"{{{name}}}" not in template)
+    return re.sub(r"\{\}", lambda _: f"{{{next(names, '')}}}", template)
+
+
 def template_problem(template: str, kind: TaskType) -> str | None:
-    """Why a text cannot be a caption template of a type of task, or None when it can.
+    """Return why a text cannot be a caption template of a type of task, or None when it can.
 
     >>> template_problem("A {target} on a mat", "change_class") is None
     True
-    >>> template_problem("A {} on a mat", "change_class")
+    >>> template_problem("A {} on a {}", "change_class")
     'has a slot without a name; its slots are {target}'
     """
     allowed = _slot_names(ALLOWED[kind])
     try:
-        parts = [part for part in Formatter().parse(template) if part[1] is not None]
+        parts = [part for part in Formatter().parse(name_slots(template, kind)) if part[1] is not None]
     except ValueError:
         return "has a brace that is not closed"
     slots = [str(name) for _, name, _, _ in parts]
     if "" in slots:
         return f"has a slot without a name; its slots are {allowed}"
-    describe_unknown = [name for name in slots if name not in ALLOWED[kind]]
-    if describe_unknown or any(form or conversion for _, _, form, conversion in parts):
-        return f"has the slot {{{(describe_unknown or slots)[0]}}}; its slots are {allowed}"
+    unknown = [name for name in slots if name not in ALLOWED[kind]]
+    if unknown or any(form or conversion for _, _, form, conversion in parts):
+        return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
     missing = [name for name in NEEDED[kind] if name not in slots]
     return f"lacks {_slot_names(missing)}" if missing else None
 
@@ -451,7 +458,7 @@ class TaskRecipes:
         if isinstance(task.task, ChangeClass) and outline:
             cutout = self._cutout(str(task.target), task.image)
             return Replace(outline, cutout) if cutout else None
-        relation = task.place.relation if task.place else None
+        relation = task.position.relation if task.position else None
         anchor = _outline(task.anchor) if task.anchor else None
         if relation is None or anchor is None:
             return None
@@ -542,7 +549,7 @@ class Drawn:
     """The object to edit; none where one is to be generated."""
     target: str | None = None
     """The class or color that was drawn."""
-    place: RelativePlace | None = None
+    position: RelativePosition | None = None
     anchor: Instance | None = None
 
     @property
@@ -576,7 +583,7 @@ def instance_id(task: Task) -> str:
 def _drawn(image: AnnotatedImage, task: Task, trial: int, chance: np.random.Generator) -> Drawn:
     by_id = {instance.id: instance for instance in image.instances}
     target = _one(targets_of(task), chance)
-    position = _one(places_of(task), chance, _describe_place)
+    position = _one(positions_of(task), chance, _describe_position)
     template = _one(task.templates, chance)
     return Drawn(
         image,
@@ -597,12 +604,12 @@ def targets_of(task: Task) -> Sequence[str]:
     return task.colors if isinstance(task, ChangeColor) else ()
 
 
-def places_of(task: Task) -> Sequence[RelativePlace]:
+def positions_of(task: Task) -> Sequence[RelativePosition]:
     """Return the candidate positions of a task."""
-    return task.places if isinstance(task, MoveTask | Generate) else ()
+    return task.positions if isinstance(task, MoveTask | Generate) else ()
 
 
-def _describe_place(position: RelativePlace) -> str:
+def _describe_position(position: RelativePosition) -> str:
     return f"{position.anchor}\0{position.words}"
 
 
@@ -631,17 +638,18 @@ def as_edits(tasks: Sequence[Drawn], pictures: Mapping[str, ImageFile], recipe_o
     ids = Ids()
     several = any(task.trial > 1 for task in tasks)
     return tuple(
-        _edit(task, ids.give(*_id_parts(task, several)), pictures[task.image.file], recipe_of(task)) for task in tasks
+        _edit(task, ids.give(*_id_parts(task, several=several)), pictures[task.image.file], recipe_of(task))
+        for task in tasks
     )
 
 
-def _id_parts(task: Drawn, several: bool) -> list[str]:
+def _id_parts(task: Drawn, *, several: bool) -> list[str]:
     whose = [task.instance.id] if task.instance else []
     return [PurePosixPath(task.image.file).stem, *whose, task.task.type, *([f"trial{task.trial}"] if several else [])]
 
 
 def _edit(task: Drawn, name: str, source: ImageFile, recipe: Recipe | None) -> Edit:
-    relation = task.place.relation if task.place else None
+    relation = task.position.relation if task.position else None
     captions = task.image.captions
     return Edit(
         id=name,
@@ -653,7 +661,7 @@ def _edit(task: Drawn, name: str, source: ImageFile, recipe: Recipe | None) -> E
         to=_after(task),
         position=Position(relation, task.anchor.class_) if relation and task.anchor else None,
         source_caption=captions[0] if captions else None,
-        target_caption=filled(task.template, _words(task)),
+        target_caption=filled(name_slots(task.template, task.task.type), _words(task)),
         mask=_region(task, recipe),
         objects={instance.id: mask_of(instance.mask) for instance in task.image.instances},
         recipe=recipe,
@@ -663,7 +671,7 @@ def _edit(task: Drawn, name: str, source: ImageFile, recipe: Recipe | None) -> E
 
 
 def _instruction(task: Drawn) -> str:
-    at = f"{task.place.words} the {task.anchor.class_}" if task.place and task.anchor else ""
+    at = f"{task.position.words} the {task.anchor.class_}" if task.position and task.anchor else ""
     if task.instance is None:
         return f"Add {with_article(task.name)} {at}."
     subject = task.instance.class_
@@ -681,8 +689,8 @@ def _before(task: Drawn) -> str | None:
 
 
 def _after(task: Drawn) -> str:
-    if task.target is None and task.place and task.anchor:
-        return f"{task.place.words} the {task.anchor.class_}"
+    if task.target is None and task.position and task.anchor:
+        return f"{task.position.words} the {task.anchor.class_}"
     return str(task.target)
 
 
@@ -691,8 +699,8 @@ def _words(task: Drawn) -> dict[str, str]:
     words = {"target": task.name}
     if isinstance(task.task, ChangeColor):
         words["color"] = str(task.target)
-    if task.place and task.anchor:
-        words |= {"position": task.place.words, "anchor": task.anchor.class_}
+    if task.position and task.anchor:
+        words |= {"position": task.position.words, "anchor": task.anchor.class_}
     return words
 
 
@@ -700,7 +708,7 @@ def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
     """Return the region that the edit may change; None where the method chooses the position."""
     if recipe is not None:
         return recipe.footprint()
-    if task.instance is None or task.place is not None:
+    if task.instance is None or task.position is not None:
         return None
     return Dilated(mask_of(task.instance.mask), MARGIN)
 
@@ -713,11 +721,11 @@ def _fields(task: Drawn) -> dict[str, Any]:
         fields |= {"color": task.instance.color} if task.instance.color else {}
     if task.target:
         fields |= {"target": task.target, "candidates": sorted(targets_of(task.task))}
-    if task.place and task.anchor:
-        fields |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.place.words}
-        fields |= {"relation": task.place.relation} if task.place.relation else {}
+    if task.position and task.anchor:
+        fields |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.position.words}
+        fields |= {"relation": task.position.relation} if task.position.relation else {}
         fields["anchor_others"] = _others(task, task.anchor.class_, task.anchor)
-        fields["places"] = [[_class_of(position.anchor, task), position.words] for position in places_of(task.task)]
+        fields["places"] = [[_class_of(position.anchor, task), position.words] for position in positions_of(task.task)]
     fields["classes"] = sorted({instance.class_ for instance in task.image.instances})
     fields["others"] = _others(task, task.name, task.instance)
     return fields

@@ -61,7 +61,7 @@ class Dataset:
     carriers: tuple[Carrier, ...]
     bytes_to_fetch: int
 
-    def pull(self, tell: MessageCallback = lambda words: None) -> DatasetInfo:
+    def pull(self, tell: MessageCallback = lambda _message: None) -> DatasetInfo:
         """Fetch missing or damaged files and return what is available."""
         with ThreadPoolExecutor(len(self.carriers)) as pool:
             list(pool.map(lambda carrier: fetch_package(carrier, tell), self.carriers))

@@ -151,10 +151,10 @@ class _Cells:
         """Return the text of a cell with single blanks, or None."""
         return " ".join((self._row[column] or "").split()) or None
 
-    def each(self, column: str, kind: type | tuple[type, ...]) -> list[Any]:
+    def values(self, column: str, kind: type | tuple[type, ...]) -> list[Any]:
         """Return one value per rater."""
         values = self.literal(column)
-        if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
+        if isinstance(values, list) and len(values) == RATERS and all(isinstance(value, kind) for value in values):
             return values
         self.wrong(f"'{column}' must list the answers of {RATERS} raters, got {format_value(self._row[column])}")
         return []
@@ -167,7 +167,7 @@ class _Cells:
 
 
 def _row(cells: _Cells, ids: Ids) -> Inspected | None:
-    image, turn = _place(cells)
+    image, turn = _image_and_turn(cells)
     instruction, action = cells.text("instruction"), cells.text("action")
     if instruction is None:
         cells.wrong("'instruction' is empty")
@@ -177,8 +177,8 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
     if not isinstance(boxes, list):
         cells.wrong("'artifacts_bboxes' must be a list")
     answers = {question: _answers(cells, question) for question in QUESTIONS}
-    feedback = {about: cells.each(OF_PEOPLE + column, str) for about, column in REASONS.items()}
-    raters, differences = cells.each("annotators", int), cells.each(OF_PEOPLE + DIFFERENCES, str)
+    feedback = {about: cells.values(OF_PEOPLE + column, str) for about, column in REASONS.items()}
+    raters, differences = cells.values("annotators", int), cells.values(OF_PEOPLE + DIFFERENCES, str)
     if not cells.fine or instruction is None:
         return None
     return Inspected(
@@ -193,13 +193,13 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
         short_caption=cells.text("caption"),
         raters=tuple(map(str, raters)),
         answers=answers,
-        feedback={about: _said(texts) for about, texts in feedback.items()},
-        differences=_said(differences),
+        feedback={about: _nonempty(texts) for about, texts in feedback.items()},
+        differences=_nonempty(differences),
         released_artifacts=tuple(boxes),
     )
 
 
-def _place(cells: _Cells) -> tuple[str, int]:
+def _image_and_turn(cells: _Cells) -> tuple[str, int]:
     """Parse image id and turn from an id such as `380097_Let the counter turn white._1`."""
     name = cells.text("id") or ""
     image, turn = name.partition("_")[0], name.rpartition("_")[2]
@@ -211,14 +211,14 @@ def _place(cells: _Cells) -> tuple[str, int]:
 
 def _answers(cells: _Cells, question: str) -> tuple[int, ...]:
     column, number, highest = _COLUMNS[question]
-    answers = cells.each(OF_PEOPLE + column, (bool, int))
+    answers = cells.values(OF_PEOPLE + column, (bool, int))
     outside = [answer for answer in answers if not 0 <= answer <= highest]
     if outside:
         cells.wrong(f"'{OF_PEOPLE}{column}' goes from 0 to {highest}, got {outside[0]}")
     return tuple(number(answer) for answer in answers)
 
 
-def _said(texts: Sequence[str]) -> tuple[str, ...]:
+def _nonempty(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(remark for text in texts if (remark := " ".join(text.split())))
 
 

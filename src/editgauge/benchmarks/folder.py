@@ -75,7 +75,7 @@ class ImagesOf:
     So are links that leave it, unless `follows_links`: a download may be a folder of links, as in the hub's cache.
     """
 
-    def __init__(self, folder: Path, follows_links: bool = False) -> None:
+    def __init__(self, folder: Path, *, follows_links: bool = False) -> None:
         self.folder = folder
         self.inside = folder.resolve()
         self.follows_links = follows_links

@@ -166,7 +166,7 @@ class _Maker:
     fields: MappingFields
     columns: Columns
     name: str
-    kept: dict[str, Path] = field(default_factory=dict)
+    stored: dict[str, Path] = field(default_factory=dict)
     """Pictures that came as bytes, by the path under which the entries name them."""
 
     def benchmark(self, table: Table) -> Benchmark:
@@ -184,7 +184,7 @@ class _Maker:
         made = None
         try:
             made = read_benchmark(
-                document, lambda word: self.kept.get(word) or folder(word), name=self.name, where=where
+                document, lambda word: self.stored.get(word) or folder(word), name=self.name, where=where
             )
         except BadInputError as error:
             problems = [*problems, *error.problems]
@@ -212,7 +212,9 @@ class _Maker:
             else:
                 entry[part] = entries[0]
         extras = {name: values[name] for name in self.fields.extras if values.get(name) is not None}
-        groups = {name: str(values[column]) for name, column in self.fields.groups.items() if _is_there(values[column])}
+        groups = {
+            name: str(values[column]) for name, column in self.fields.groups.items() if _is_present(values[column])
+        }
         return {**entry, **({"groups": groups} if groups else {}), **({"extras": extras} if extras else {})}
 
     def _word(self, value: Any) -> Any:
@@ -222,9 +224,9 @@ class _Maker:
             return value
         picture = store_image(value, slug(self.name))
         word = f"images/{picture.name}"
-        self.kept[word] = picture.path
+        self.stored[word] = picture.path
         return word
 
 
-def _is_there(value: Any) -> bool:
+def _is_present(value: Any) -> bool:
     return value is not None and bool(str(value).strip())

@@ -36,14 +36,14 @@ def load_multiturn(data: Path | None = None) -> Benchmark:
     return _load("magicbrush-multiturn", data, is_chained=True)
 
 
-def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
-    edits, sessions = read_sessions(name, data, is_chained)
+def _load(name: str, data: Path | None, *, is_chained: bool) -> Benchmark:
+    edits, sessions = read_sessions(name, data, is_chained=is_chained)
     guessed = sum(edit.type != "unspecified" for edit in edits)
     types = f"edit types guessed from the instruction for {guessed}, unspecified for {len(edits) - guessed}"
     return Benchmark(name, edits, f"{session_summary(edits, sessions)}; {types}", LICENSE)
 
 
-def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
+def read_sessions(name: str, data: Path | None, *, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
     """All turns as edits, and how many sessions they are from; every fault is reported at once."""
     file = find_data_file(name, data, "edit_sessions.json", NEEDED)
     faults = Faults(name, file)
@@ -53,7 +53,7 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
     local = _captions(file.with_name("local_descriptions.json"), faults)
     reader = _Reader(image_folder, faults, captions, local, Ids())
     edits = faults.done(
-        edit for img_id, turns in sessions.items() for edit in _session(img_id, turns, reader, is_chained)
+        edit for img_id, turns in sessions.items() for edit in _session(img_id, turns, reader, is_chained=is_chained)
     )
     return edits, len(sessions)
 
@@ -101,10 +101,10 @@ class _Reader:
             return None
         text = self.faults.text(record, values, "instruction")
         source, mask, reference = (self._picture(img_id, values, key, record) for key in ("input", "mask", "output"))
-        if text is None or source is None or mask is None or reference is None:
+        if text is None or source is None:
             return None
         extras: dict[str, Any] = {"img_id": img_id, "turn": turn}
-        if values["output"] in self.local:
+        if values.get("output") in self.local:
             extras["target_local_caption"] = self.local[values["output"]]
         edit = Edit(
             id=self.ids.give(img_id, turn),
@@ -112,8 +112,8 @@ class _Reader:
             type=UNSPECIFIED,
             instruction=text,
             source_caption=self.captions.get(values["input"]),
-            target_caption=self.captions.get(values["output"]),
-            mask=Erased(mask.path, f"images/{mask.name}"),
+            target_caption=self.captions.get(values.get("output", "")),
+            mask=Erased(mask.path, f"images/{mask.name}") if mask else None,
             reference=reference,
             turn=turn,
             photograph=img_id,
@@ -123,10 +123,10 @@ class _Reader:
 
     def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> ImageFile | None:
         name = self.faults.text(record, values, key)
-        return self.image_folder.picture(f"{img_id}/{name}", record) if name else None
+        return self.image_folder.picture(f"{img_id}/{name}", record, optional=key != "input") if name else None
 
 
-def _session(img_id: str, turns: Any, reader: _Reader, is_chained: bool) -> Iterator[Edit]:
+def _session(img_id: str, turns: Any, reader: _Reader, *, is_chained: bool) -> Iterator[Edit]:
     if not isinstance(turns, list) or not turns:
         reader.faults.add(img_id, f"must be a list of turns, got {format_value(turns)}")
         return

@@ -41,7 +41,7 @@ Captions = dict[tuple[str, str, int], OutcomeCaption]
 
 def caption_of(edit: Edit, outcome: Outcome) -> OutcomeCaption | None:
     """Return the captions of an outcome, if it has any."""
-    entry = edit.extras.get(EXTRA, {}).get(_place(outcome.method, outcome.seed))
+    entry = edit.extras.get(EXTRA, {}).get(_key(outcome.method, outcome.seed))
     return OutcomeCaption(entry["caption"], entry["by"], tuple(entry["people"])) if entry else None
 
 
@@ -50,7 +50,7 @@ def attach_captions(benchmark: Benchmark, captions: Mapping[tuple[str, str, int]
     by_edit: dict[str, dict[str, Any]] = defaultdict(dict)
     for (edit, method, seed), caption in captions.items():
         entry = {"caption": caption.caption, "by": caption.by, "people": list(caption.people)}
-        by_edit[edit][_place(method, seed)] = entry
+        by_edit[edit][_key(method, seed)] = entry
     ids = {edit.id for edit in benchmark.edits}
     if captions and not ids & by_edit.keys():
         raise BadInputError(
@@ -103,7 +103,7 @@ def write_captions(file: str | Path, captions: Mapping[tuple[str, str, int], Out
     write_jsonl(Path(file), lines)
 
 
-def _place(method: str, seed: int) -> str:
+def _key(method: str, seed: int) -> str:
     return f"{method}/{seed}"
 
 

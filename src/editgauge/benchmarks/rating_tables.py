@@ -29,12 +29,11 @@ NOT_SCALES = ("id", "turn", "rater")
 Answer = dict[str, object]
 
 
-def imagenhub_ratings(data: Path, method: str = "") -> Iterator[Answer]:
+def imagenhub_ratings(data: Path, _method: str = "") -> Iterator[Answer]:
     """ImagenHub's tables: one TSV per rater, a row per edit (uid), a column per method, cells such as "[0.5, 1]".
 
     Args:
         data: a folder of TSV files, one such file, or several with commas between them.
-        method: not used: the columns name the methods.
 
     """
     for file in _files(data, ".tsv", "ImagenHub's ratings, one TSV file per rater"):
@@ -79,14 +78,13 @@ def magicbrush_ratings(data: Path, method: str = "") -> Iterator[Answer]:
     yield from answers
 
 
-def viescore_answers(data: Path, method: str = "") -> Iterator[Answer]:
+def viescore_answers(data: Path, _method: str = "") -> Iterator[Answer]:
     """Yield VIEScore's answers from a TSV with method, uid, SC_scores and PQ_scores (lists from 0 to 10).
 
     A folder of JSON files, one per method, each {uid: {metric: value}}, is read as automatic metrics.
 
     Args:
         data: the TSV file, or the folder of JSON files.
-        method: not used: the files name the methods.
 
     """
     if data.is_dir():

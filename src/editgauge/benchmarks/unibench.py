@@ -86,7 +86,7 @@ def _drawn(
     pictures: Mapping[str, ImageFile],
     seed: int,
     trials: int,
-    recipe_of: RecipeOf = lambda task: None,
+    recipe_of: RecipeOf = lambda _task: None,
 ) -> Benchmark:
     if seed < 0 or not 1 <= trials <= MOST_TRIALS:
         raise BadInputError(

@@ -14,7 +14,7 @@ from editgauge.engine._judges import JudgeConfig
 from editgauge.judges import Answer, Judge, ModelJudge, Question
 from editgauge.judges._panel import JudgeService, panel_members
 from editgauge.judges.prompts import Prompt
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 
 Value = TypeVar("Value")
 MAX_IMAGE_BYTES = 32_000_000

@@ -110,6 +110,7 @@ class RunPlan:
             "benchmark": self.benchmark.name,
             "about": self.benchmark.about,
             "edits": len(self.benchmark.edits),
+            **({"broken": list(self.benchmark.broken)} if self.benchmark.broken else {}),
             "source_images": len({edit.source.name for edit in self.benchmark.edits}),
             "outcomes": {name: outcomes.sentence(name) for name, outcomes in self.outcomes_of.items()},
             "faults": [
@@ -163,7 +164,7 @@ def build_plan(
     if remark:
         choice = replace(choice, remarks=(*choice.remarks, remark))
     folders = _outcome_folders(outcomes)
-    opened = open_benchmark(benchmark, data.data, data.images)
+    opened = open_benchmark(benchmark, data.data, data.images, skip_broken=data.skip_broken)
     parses = load_parses(Path(fields)) if fields else None
     if parses:
         opened = apply_parses(opened, parses)
@@ -208,6 +209,7 @@ def build_plan(
         fields_sha256=parses.sha256 if parses else "",
         shard="" if shard == COMPLETE else str(shard),
         places=_benchmark_paths(benchmark, data),
+        broken=list(opened.broken),
     )
     return RunPlan(opened, protocols, choice, outcomes_of, manifest, judge_config, shard, frozenset(followed))
 

@@ -30,7 +30,7 @@ from editgauge._util.text import as_utf8
 from editgauge.engine._perception import admission_bytes
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.evidence import ImageNote, check_evidence
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.results import EncodedEntry, ImageStamp, JournalEntry, ScoreRecord
 from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from editgauge._util.batching import Request
+from editgauge._util.caching import LRUCache
 from editgauge._util.files import write_json
 from editgauge._util.packages import cache_root
 from editgauge.engine._judge_cost import CountingPerception, Extrapolation
@@ -30,8 +31,16 @@ from editgauge.engine._schedule import Setup, worker_environment
 from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import EditGaugeError
-from editgauge.models._cache import Answer, Memory, open_store, size_of
-from editgauge.models._service import MAX_BYTES_IN_MEMORY, MAX_BYTES_ON_DISK, CachedModel, RequestGroup, is_image
+from editgauge.models._cache import (
+    MAX_BYTES_ON_DISK,
+    Answer,
+    CachedModel,
+    RequestGroup,
+    is_image,
+    new_memory,
+    open_store,
+    size_of,
+)
 from editgauge.results import EncodedEntry, tables
 from editgauge.results._journal import decode_line
 
@@ -157,14 +166,14 @@ class ModelEffort:
 class TimedModel(CachedModel):
     """A model that counts and times its answers; nothing is cached on disk, so plans do not affect each other."""
 
-    def __init__(self, cached: CachedModel, memory: Memory, cache: Path | None) -> None:
+    def __init__(self, cached: CachedModel, memory: LRUCache[str, Answer], cache: Path | None) -> None:
         super().__init__(cached.model, memory, open_store(cache))
         self.work: dict[str, QuestionWork] = defaultdict(QuestionWork)
         self.recalled: set[str] = set()
         """Keys that an earlier run answered."""
         self._answered: set[str] = set()
 
-    def reset(self, memory: Memory) -> None:
+    def reset(self, memory: LRUCache[str, Answer]) -> None:
         """Reset the counts and use a new memory."""
         self._memory = memory
         self.work.clear()
@@ -208,7 +217,7 @@ class TimingPerception(CountingPerception):
         self, models: Mapping[str, str], cache: Path | None, judge_config: JudgeConfig, transcripts: Path | None
     ) -> None:
         super().__init__(models, None, judge_config, transcripts)
-        memory = Memory(MAX_BYTES_IN_MEMORY)
+        memory = new_memory()
         by_model = {id(cached): TimedModel(cached, memory, cache) for cached in self._models.values()}
         self.timed_models = list(by_model.values())
         self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
@@ -217,7 +226,7 @@ class TimingPerception(CountingPerception):
         """Reset the counts after the models have loaded their weights."""
         self.recorded_questions[self.inclined].clear()
         for model in self.timed_models:
-            model.reset(Memory(MAX_BYTES_IN_MEMORY))
+            model.reset(new_memory())
 
 
 def _cached_bytes(answer: Answer) -> int:

@@ -26,7 +26,7 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.options import Pairs
 from editgauge.protocols._changes import Differences, Extent, differences

@@ -18,9 +18,8 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import ModelService, Perception
 from editgauge.models.profiles import choose_models
 from editgauge.options import Pairs
 

@@ -79,6 +79,7 @@ BUILT_IN = {
     "negligible": "editgauge.methods.reference.editors:negligible",
     "null-text": "editgauge.methods.diffusion.null_text:null_text",
     "omnigen": "editgauge.methods.diffusion.library:omnigen",
+    "open-edit": "editgauge.methods.command:open_edit",
     "overdone": "editgauge.methods.reference.editors:overdone",
     "painted": "editgauge.methods.reference.editors:painted",
     "qwen-image-edit": "editgauge.methods.diffusion.library:qwen_image_edit",
@@ -87,6 +88,7 @@ BUILT_IN = {
     "sine": "editgauge.methods.diffusion.tuning:sine",
     "text-to-image": "editgauge.methods.diffusion.library:text_to_image",
     "textual-inversion": "editgauge.methods.diffusion.tuning:textual_inversion",
+    "vqgan-clip": "editgauge.methods.command:vqgan_clip",
 }
 
 methods: Registry[Method] = Registry("method", BUILT_IN)

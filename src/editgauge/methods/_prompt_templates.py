@@ -158,7 +158,7 @@ def _names_in(slot: str) -> list[str]:
 
 
 def _say(slot: str, parts: Mapping[str, str]) -> str:
-    names, mode = _names_in(slot), MODES.get(slot.split()[0])
+    names, mode = _names_in(slot), MODES.get(slot.split(maxsplit=1)[0])
     words = join_phrases([parts[name] for name in names]) if len(names) > 1 else parts[names[0]]
     return mode(words) if mode else words
 

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import pairwise
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from editgauge._util.images import read_image, write_png
+from editgauge._util.images import IMAGE_SUFFIXES, read_image, write_png
 from editgauge.errors import BadImageError, BadInputError, CannotEditError
 from editgauge.methods import Method
 from editgauge.methods.card import RefusedError
@@ -37,9 +38,12 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 INPUTS = "inputs"
 """The placeholder of the edit's further pictures: a word of its own, which becomes as many words."""
 EDIT_PLACEHOLDERS = ("source", INPUTS, "instruction", "caption", "source_caption", "mask", "output", "seed")
-DEFAULT_OPTIONS = {"timeout": 600.0, "at_once": 1}
-"""Seconds for one edit, and how many run side by side: most editors fill a GPU alone."""
+DEFAULT_OPTIONS = {"timeout": 600.0, "at_once": 1, "directory": "", "results": ""}
+"""Seconds for one edit; how many run side by side, as most editors fill a GPU alone; the working directory; and, for
+scripts that choose their own output path, the folder below it whose newest image is the outcome."""
 MAX_STDERR_CHARACTERS = 300
+CLOCK_TOLERANCE = 1.0
+"""Seconds by which the clock of a file system may be behind."""
 TEXT_PLACEHOLDERS = frozenset({"instruction", "caption", "source_caption"})
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh", "python", "perl", "ruby", "node")
 """Programs that take a program as a word."""
@@ -51,7 +55,7 @@ class Command(Method):
     Args:
         name: what the method is called
         command: its words, with placeholders for what belongs to an edit and for options
-        options: values for the placeholders that are options, besides `timeout` and `at_once`
+        options: values for the placeholders that are options, and for `DEFAULT_OPTIONS`
 
     """
 
@@ -60,12 +64,13 @@ class Command(Method):
     def __init__(self, name: str, command: str, options: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._command = command
-        self._words = _words(command)
-        self._holders = set(PLACEHOLDER.findall(command))
         self._given = dict(options or {})
+        self._words = _words(command, writes_output=not self._given.get("results"))
+        self._holders = set(PLACEHOLDER.findall(command))
         placeholders = dict.fromkeys(sorted(self._holders - set(EDIT_PLACEHOLDERS)), "")
         self._options = read_options(name, {**placeholders, **DEFAULT_OPTIONS}, self._given)
         self._timeout: float = self._options["timeout"]
+        self._directory = Path(self._options["directory"]).expanduser() if self._options["directory"] else None
         self.at_once = self._options["at_once"]
         self.form = _form(self._holders)
         self.takes_inputs = INPUTS in self._holders
@@ -80,14 +85,24 @@ class Command(Method):
             values = self._values(edit, source, seed, Path(folder))
             inputs = _written(edit, Path(folder)) if self.takes_inputs else []
             words = (inputs if word == f"{{{INPUTS}}}" else [_filled(word, values)] for word in self._words)
+            started = time.time()
             self._run([word for some in words for word in some])
+            output = self._newest_result(started) if self._options["results"] else Path(values["output"])
             try:
-                return read_image(Path(values["output"]))
+                return read_image(output)
             except BadImageError as error:
-                result = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
-                raise CannotEditError(
-                    f"crashed: '{self._words[0]}' ended well and left {result} at {{output}}"
-                ) from error
+                result = "no image that can be read" if output.exists() else "nothing"
+                raise CannotEditError(f"crashed: '{self._words[0]}' left {result} at {{output}}") from error
+
+    def _newest_result(self, started: float) -> Path:
+        """Return the newest image that the command wrote below its results folder."""
+        folder = (self._directory or Path()) / str(self._options["results"])
+        files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)
+        times = {file: file.stat().st_mtime for file in files}
+        fresh = [file for file, modified in times.items() if modified >= started - CLOCK_TOLERANCE]
+        if not fresh:
+            raise CannotEditError(f"crashed: '{self._words[0]}' left no image below '{folder}'")
+        return max(fresh, key=times.__getitem__)
 
     def settings(self) -> dict[str, Any]:
         """Return the command and its placeholder values; raise `BadInputError` when a value is missing."""
@@ -99,11 +114,12 @@ class Command(Method):
         return {
             "command": self._command,
             "options": {k: v for k, v in self._options.items() if k not in DEFAULT_OPTIONS},
+            **({"results": self._options["results"]} if self._options["results"] else {}),
         }
 
     def variant(self, options: Mapping[str, str]) -> Command:
         """Return the command with other values for its placeholders."""
-        return Command(self.name, self._command, {**self._given, **options})
+        return type(self)(self.name, self._command, {**self._given, **options})
 
     def _values(self, edit: Edit, source: Pixels, seed: int, folder: Path) -> dict[str, str]:
         values = {name: str(value) for name, value in self._options.items()}
@@ -130,6 +146,7 @@ class Command(Method):
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell
                 words,
+                cwd=self._directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -171,14 +188,15 @@ def _failed(program: str, code: int, stderr: str) -> CannotEditError:
     return CannotEditError(f"crashed: '{program}' {ended}: {last}")
 
 
-def _words(command: str) -> list[str]:
+def _words(command: str, *, writes_output: bool) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise BadInputError(f"`command` cannot be split into words ({error}): {command}") from error
     holders = set(PLACEHOLDER.findall(command))
     problems = [] if words else ["it is empty"]
-    problems += [f"it lacks {{{needed}}}" for needed in ("source", "output") if needed not in holders]
+    needed = ("source", "output") if writes_output else ("source",)
+    problems += [f"it lacks {{{name}}}" for name in needed if name not in holders]
     if words and not PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
         problems.append(f"there is no program '{words[0]}'")
     if problems:
@@ -214,3 +232,38 @@ def _form(holders: set[str]) -> Form | None:
     if "source_caption" in holders:
         return "captions"
     return "caption" if "caption" in holders else None
+
+
+class ReleasedScript(Command):
+    """The authors' own script, run inside a clone of their repository, which `--option directory=` names."""
+
+    def __init__(self, name: str, command: str, options: Mapping[str, str] | None = None) -> None:
+        super().__init__(name, command, options)
+        self.repository, purpose = REPOSITORIES[name]
+        self.about = f"{purpose}: the script of {self.repository}, run in your clone (--option directory=CLONE)."
+
+    def settings(self) -> dict[str, Any]:
+        """Return the command, its values and the repository; raise `BadInputError` without a clone."""
+        if self._directory is None or not self._directory.is_dir():
+            raise BadInputError(
+                f"'{self.name}' runs the authors' script: clone https://github.com/{self.repository}, set it up as its "
+                "README says, and pass `option='directory=CLONE'`."
+            )
+        return {**super().settings(), "repository": self.repository}
+
+
+REPOSITORIES = {
+    "open-edit": ("xh-liu/Open-Edit", "Open-Edit (arXiv 2008.01576)"),
+    "vqgan-clip": ("nerdyrodent/VQGAN-CLIP", "VQGAN+CLIP (arXiv 2204.08583)"),
+}
+vqgan_clip = ReleasedScript(
+    "vqgan-clip",
+    "{python} generate.py -ii {source} -p {caption} -o {output} -sd {seed} -i {iterations}",
+    {"python": "python", "iterations": "300"},
+)
+open_edit = ReleasedScript(
+    "open-edit",
+    "{python} test.py --name OpenEdit --img_path {source} --ori_cap {source_caption} --new_cap {caption} "
+    "--edge_level 41 --lr 0.002 --which_epoch latest",
+    {"python": "python", "results": "visual_results"},
+)

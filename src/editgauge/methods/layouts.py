@@ -50,6 +50,7 @@ LAYOUTS = {
     "gedit": "editgauge.methods.layouts:gedit",
     "pie_bench": "editgauge.methods.layouts:pie_bench",
     "editval": "editgauge.methods.layouts:editval",
+    "pixlens": "editgauge.methods.layouts:pixlens",
     "magicbrush-inde": "editgauge.methods.layouts:magicbrush_inde",
     "magicbrush-iter": "editgauge.methods.layouts:magicbrush_iter",
     "magicbrush-output": "editgauge.methods.layouts:magicbrush_output",
@@ -71,33 +72,34 @@ layouts: Registry[Layout] = Registry("layout", LAYOUTS)
 _COPY_OF_SOURCE = re.compile(r".*_SRCIMG")
 
 
-def _said(edit: Edit, key: str) -> str:
+def _extra(edit: Edit, key: str) -> str:
     return str(edit.extras[key]).strip()
 
 
 def _imagenhub(edit: Edit) -> Iterator[str]:
     """Yield the path for a uid, which is a file name such as `sample_100081_1.jpg`."""
-    yield without_suffix(_said(edit, "uid"))
-    yield _said(edit, "uid")
+    yield without_suffix(_extra(edit, "uid"))
+    yield _extra(edit, "uid")
 
 
 def _gedit(edit: Edit) -> Iterator[str]:
-    path = "/".join(_said(edit, key) for key in ("task", "language", "key"))
+    path = "/".join(_extra(edit, key) for key in ("task", "language", "key"))
     yield f"fullset/{path}"
     yield path
 
 
 def _pie_bench(edit: Edit) -> Iterator[str]:
-    path = without_suffix(_said(edit, "image_path").replace("\\", "/").removeprefix("./"))
+    path = without_suffix(_extra(edit, "image_path").replace("\\", "/").removeprefix("./"))
     yield path
     yield f"annotation_images/{path.removeprefix('annotation_images/')}"
 
 
 def _editval(edit: Edit) -> Iterator[str]:
-    """Yield `<to>.png` as in the README, then the human study's `<id>_<type>_<to>.png` in the same folder,
-    with the method's settings behind (`Layout.has_settings`).
+    """Yield the README's `<to>.png`, then the human study's `<id>_<type>_<to>.png` in the same folder.
+
+    The latter may end in the method's settings (`Layout.has_settings`).
     """
-    to, number = _said(edit, "to"), _said(edit, "image_id")
+    to, number = _extra(edit, "to"), _extra(edit, "image_id")
     types = dict.fromkeys((edit.type, edit.type.replace("_", "-")))
     numbers = dict.fromkeys((number, number.zfill(12), number.lstrip("0")))
     spellings = dict.fromkeys((to, to.replace(" ", "_"), to.replace("_", " ")))
@@ -108,17 +110,28 @@ def _editval(edit: Edit) -> Iterator[str]:
 
 def _tedbench(edit: Edit) -> Iterator[str]:
     """Yield `cat.jpeg-A_photo_of_a_hat.png`: the source keeps its suffix, the text loses its final period."""
-    image, text = _said(edit, "image"), _said(edit, "target_text")
+    image, text = _extra(edit, "image"), _extra(edit, "target_text")
     for source, prompt in product((image, without_suffix(image)), (text.rstrip("."), text)):
         yield f"{source}-{prompt.replace(' ', '_')}"
         yield f"{source}-{prompt}"
+
+
+def _pixlens(edit: Edit) -> Iterator[str]:
+    """Yield `EditVal/<image>/<prompt>` for the prompts of an edit, as the file names spell them."""
+    number = _extra(edit, "image_id")
+    prompts = edit.extras["prompts"]
+    for prompt, image in product(
+        [prompts] if isinstance(prompts, str) else prompts, dict.fromkeys((number.zfill(12), number))
+    ):
+        name = prompt.replace("?", "QQ").replace('"', "_")
+        yield from (f"EditVal/{image}/{name}", f"{image}/{name}")
 
 
 def _turns(*forms: str, first: str | None = None) -> Callable[[Edit], Iterator[str]]:
     """Paths of MagicBrush, in a folder per image or flat; the first turn may have a name of its own."""
 
     def paths(edit: Edit) -> Iterator[str]:
-        image, turn = _said(edit, "img_id"), _said(edit, "turn")
+        image, turn = _extra(edit, "img_id"), _extra(edit, "turn")
         for form in ((first,) if first and turn == "1" else ()) + forms:
             name = form.format(image=image, turn=turn)
             yield f"{image}/{name}"
@@ -164,6 +177,14 @@ editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluati
     needs=("image_id", "to"),
     ignored=re.compile(r".*_unedited"),
     has_settings=True,
+)
+
+pixlens = Layout(  # thesstefan/pixlens, pixlens/evaluation/preprocessing_pipeline.py
+    name="pixlens",
+    title="PixLens",
+    about="EditVal/<image id>/<prompt>.png, with or without EditVal/; prompts from PixLens's own EditVal_edits.csv",
+    paths=_pixlens,
+    needs=("image_id", "prompts"),
 )
 
 # OSU-NLP-Group/MagicBrush, evaluation/README.md: a turn starts from the right picture (`_inde_`) or from the method's

@@ -40,7 +40,7 @@ class FunctionMethod(Method):
         self, name: str, function: Function, about: str | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         self.name = name
-        self.about = about or (inspect.getdoc(function) or f"The function {_place(function)}.").partition("\n")[0]
+        self.about = about or (inspect.getdoc(function) or f"The function {_import_path(function)}.").partition("\n")[0]
         self.at_once = getattr(function, "at_once", 0)
         self._function = function
         self._defaults = _options_of(name, function)
@@ -54,7 +54,7 @@ class FunctionMethod(Method):
 
     def settings(self) -> dict[str, Any]:
         """Which function it is, and with what options."""
-        return {"function": _place(self._function), "options": self._options}
+        return {"function": _import_path(self._function), "options": self._options}
 
     def variant(self, options: Mapping[str, str]) -> FunctionMethod:
         """Return the function with other values for its options."""
@@ -99,7 +99,7 @@ def _options_of(name: str, function: Function) -> dict[str, Any]:
     return {beside.name: beside.default for beside in extra}
 
 
-def _place(function: Function) -> str:
+def _import_path(function: Function) -> str:
     named = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{getattr(function, '__module__', '?')}:{named}"
 

@@ -1,4 +1,4 @@
-"""The cache of model answers: encoding to bytes, an LRU cache in memory, a store on disk, and `editgauge cache`.
+"""The cache of model answers: encoding to bytes, a store on disk, models with a cache, and `editgauge cache`.
 
 An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere is harmless. Masks
 and class maps are compressed ten to sixty times; floats are not, because compression costs more time than it saves.
@@ -12,36 +12,29 @@ import math
 import os
 import re
 import secrets
-import threading
 import time
 import zlib
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge import __version__
+from editgauge._util import profiling
+from editgauge._util.batching import Request
+from editgauge._util.caching import LRUCache
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.packages import cache_root
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, SceneScores, TextLines
+from editgauge.models.answers import BUNDLES, Bundle, ClassMap, Detections
+from editgauge.models.roles import Model
 from editgauge.options import Amount
 
-Bundle = Patches | ClassScores | SceneScores | TextLines | Faces | Poses
-"""Answers whose fields are arrays, words and tuples of words."""
-BUNDLES: dict[str, type[Bundle]] = {
-    "patches": Patches,
-    "class scores": ClassScores,
-    "scene scores": SceneScores,
-    "text lines": TextLines,
-    "faces": Faces,
-    "poses": Poses,
-}
 Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
 FIELDS_ON_DISK = {"class_token": "whole"}
 """Fields that are stored under an older name, so that existing caches stay valid."""
@@ -86,6 +79,11 @@ def size_of(answer: Answer) -> int:
     return sum(array.nbytes for array in arrays.values()) + len(str(plain)) + 200
 
 
+def new_memory() -> LRUCache[str, Answer]:
+    """Return an empty cache of answers in memory."""
+    return LRUCache(MAX_BYTES_IN_MEMORY, size_of)
+
+
 def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
     digest = hashlib.blake2b(key.encode(), digest_size=CHECKSUM_BYTES)
     for part in parts:
@@ -111,6 +109,11 @@ def _decompress(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
 
 def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     """Split an answer into its kind, its JSON part and its arrays."""
+    if isinstance(answer, Bundle):
+        kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
+        values = {FIELDS_ON_DISK.get(field.name, field.name): getattr(answer, field.name) for field in fields(answer)}
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        return kind, {name: value for name, value in values.items() if name not in arrays}, arrays
     match answer:
         case np.ndarray():
             return "array", None, {"": answer}
@@ -124,13 +127,6 @@ def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.labels}
-        case Patches() | ClassScores() | SceneScores() | TextLines() | Faces() | Poses():
-            kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
-            values = {
-                FIELDS_ON_DISK.get(field.name, field.name): getattr(answer, field.name) for field in fields(answer)
-            }
-            arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-            return kind, {name: value for name, value in values.items() if name not in arrays}, arrays
         case float() | str():
             return "plain", answer, {}
         case Mapping():
@@ -157,35 +153,6 @@ def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:
             return arrays
-
-
-class Memory:
-    """A thread-safe LRU cache of answers, limited by bytes."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most = most_bytes
-        self._bytes = 0
-        self._answers: OrderedDict[str, tuple[Answer, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: str) -> Answer | None:
-        """Return a cached answer and mark it as recently used."""
-        with self._lock:
-            if key not in self._answers:
-                return None
-            self._answers.move_to_end(key)
-            return self._answers[key][0]
-
-    def put(self, key: str, answer: Answer) -> None:
-        """Store an answer and evict the least recently used ones."""
-        size = size_of(answer)
-        with self._lock:
-            _, before = self._answers.pop(key, (None, 0))
-            self._answers[key] = answer, size
-            self._bytes += size - before
-            while self._bytes > self._most and len(self._answers) > 1:
-                _, (_, gone) = self._answers.popitem(last=False)
-                self._bytes -= gone
 
 
 LAYOUT = "v1"
@@ -330,6 +297,119 @@ class TwoLevels:
         """Store an answer on both levels."""
         self._near.put(key, model, answer)
         self._far.put(key, model, answer)
+
+
+MAX_BYTES_IN_MEMORY = 128_000_000
+"""Enough for the features of about thirty images at the four megabytes of SAM."""
+MAX_BYTES_ON_DISK = 4_000_000
+"""Larger answers stay in memory. What OWL-ViT keeps of an image (1.8 MB for a second of work) is worth a place on the
+disk; what SAM keeps (4.2 MB and more) would push out ten thousand answers for every few hundred images."""
+POSTPROCESSING_SETTINGS = {"operating_point"}
+"""Settings that are applied to what was answered, so that another value costs nothing."""
+
+
+class RequestGroup(NamedTuple):
+    """Requests that may go into one batch."""
+
+    question: str
+    """The method of the model that answers."""
+    shape: tuple[int, ...] | None
+    """Of the images, for models that take them as they are."""
+
+
+class CachedModel:
+    """A model with its answer cache in memory and, optionally, on disk."""
+
+    def __init__(self, model: Model, memory: LRUCache[str, Answer], store: Store | TwoLevels | None) -> None:
+        self.model = model
+        self.card = model.card
+        self._memory = memory
+        self._store = store
+        self._kinds: dict[type, bool] = {}
+        self._stage = "load"
+        """What a model does besides its forward pass: it loads itself when it is first asked, and prepares images."""
+        settings = {name: value for name, value in self.card.settings.items() if name not in POSTPROCESSING_SETTINGS}
+        card = self.card
+        self._identity = [
+            __version__,  # another version may prepare images in another way
+            card.role,
+            card.id,
+            card.revision,
+            card.sha256,
+            card.input_size,
+            sorted(settings.items()),
+        ]
+
+    @property
+    def name(self) -> str:
+        """Model id, as shown in profiles."""
+        return self.card.id
+
+    @property
+    def batch(self) -> int:
+        """Preferred batch size."""
+        return self.model.batch
+
+    def is_a(self, kind: type) -> bool:
+        """Check a protocol with `isinstance`, memoized because runtime protocols are slow to check."""
+        if kind not in self._kinds:
+            self._kinds[kind] = isinstance(self.model, kind)
+        return self._kinds[kind]
+
+    def key(self, question: str, *about: object) -> str:
+        """Hash model, revision, settings, question and subject to a cache key."""
+        return hashlib.sha256(json.dumps([self._identity, question, *about]).encode()).hexdigest()
+
+    def group(self, question: str, shape: tuple[int, ...]) -> RequestGroup:
+        """Return the batch group: models that resize images themselves accept mixed shapes."""
+        return RequestGroup(question, shape if self.card.input_size is None else None)
+
+    def recall(self, key: str) -> Answer | None:
+        """Return an answer from memory or disk; None if there is none."""
+        answer = self._memory.get(key)
+        if answer is None and self._store:
+            with profiling.span("remember", self.name):
+                answer = self._store.get(key, self.card.id)
+            if answer is not None:
+                self._memory.put(key, _frozen(answer))
+        profiling.count(self.name, "unknown" if answer is None else "recalled")
+        return answer
+
+    def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
+        """Ask the model, in its own thread, and cache the answers."""
+        assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
+        with profiling.span(self._stage, self.name):
+            answered = getattr(self.model, group.question)([request.payload for request in requests])
+        self._stage = "prepare"
+        with profiling.span("remember", self.name):
+            answers = [_frozen(item) for item in answered]
+            for request, answer in zip(requests, answers, strict=True):
+                self._keep(str(request.key), answer)
+        return answers
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        self._memory.put(key, answer)
+        if self._store and size_of(answer) <= MAX_BYTES_ON_DISK and not is_image(answer):
+            self._store.put(key, self.card.id, answer)
+
+
+def _frozen(answer: Any) -> Answer:
+    """Make an answer read-only, because items share it; features stay writable for the model."""
+    if isinstance(answer, np.ndarray):
+        array = answer if answer.base is None else answer.copy()  # a row must not keep its batch alive
+        array.setflags(write=False)
+        return array
+    if is_dataclass(answer):
+        for field in fields(answer):
+            if isinstance(value := getattr(answer, field.name), np.ndarray):
+                value.setflags(write=False)
+    result: Answer = float(answer) if isinstance(answer, np.floating) else answer
+    return result
+
+
+def is_image(answer: Answer) -> bool:
+    """Tell whether features are the image itself, which is not worth caching."""
+    return isinstance(answer, dict) and set(answer) == {"pixels"}
 
 
 def _write(path: Path, content: bytes) -> None:

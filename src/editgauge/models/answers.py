@@ -386,6 +386,18 @@ class Poses:
         return (*boxes, *limbs)
 
 
+Bundle = Patches | ClassScores | SceneScores | TextLines | Faces | Poses
+"""Answers whose fields are arrays, strings and tuples of strings."""
+BUNDLES: dict[str, type[Bundle]] = {
+    "patches": Patches,
+    "class scores": ClassScores,
+    "scene scores": SceneScores,
+    "text lines": TextLines,
+    "faces": Faces,
+    "poses": Poses,
+}
+"""Bundles by their names in the cache on disk."""
+
 LIMBS = tuple(
     (JOINTS.index(start), JOINTS.index(end))
     for start, end in (

@@ -16,7 +16,7 @@ class ModelRow(NamedTuple):
 
     role: str
     target: str
-    """Its class below `editgauge.models`, such as `lite.augnet:AugNet`; or FAMILY:REPOSITORY of the model hub."""
+    """Its class below `editgauge.models`, such as `lite.embedders:AugNet`; or FAMILY:REPOSITORY of the model hub."""
     profiles: tuple[str, ...] = ()
     """The profiles that take it for its role; of several models in one profile the first of this table is preferred."""
 
@@ -27,30 +27,30 @@ class ModelRow(NamedTuple):
 
 
 MODELS: dict[str, ModelRow] = {
-    "efficientdet-lite2": ModelRow("detector", "lite.coco_detectors:EfficientDetLite2", ("lite",)),
-    "ssd-mobilenet-v2": ModelRow("detector", "lite.coco_detectors:SsdMobileNetV2", ("lite",)),
-    "u2netp": ModelRow("segmenter", "lite.u2net:U2NetBoxes", ("lite",)),
-    "deeplab-v3": ModelRow("semantic_segmenter", "lite.deeplab:DeepLabV3", ("lite",)),
-    "dinov2-s14": ModelRow("image_embedder", "lite.dinov2:DinoV2Small", ("lite",)),
-    "augnet": ModelRow("image_embedder", "lite.augnet:AugNet", ("lite",)),
-    "efficientnet-lite2": ModelRow("classifier", "lite.efficientnet:EfficientNetLite2", ("lite",)),
-    "efficientnet-lite3": ModelRow("classifier", "lite.efficientnet:EfficientNetLite3", ("lite",)),
-    "pp-ocr": ModelRow("text_reader", "lite.ppocr:PpOcr", ("lite",)),
+    "efficientdet-lite2": ModelRow("detector", "lite.detectors:EfficientDetLite2", ("lite",)),
+    "ssd-mobilenet-v2": ModelRow("detector", "lite.detectors:SsdMobileNetV2", ("lite",)),
+    "u2netp": ModelRow("segmenter", "lite.segmenters:U2NetBoxes", ("lite",)),
+    "deeplab-v3": ModelRow("semantic_segmenter", "lite.segmenters:DeepLabV3", ("lite",)),
+    "dinov2-s14": ModelRow("image_embedder", "lite.embedders:DinoV2Small", ("lite",)),
+    "augnet": ModelRow("image_embedder", "lite.embedders:AugNet", ("lite",)),
+    "efficientnet-lite2": ModelRow("classifier", "lite.classifiers:EfficientNetLite2", ("lite",)),
+    "efficientnet-lite3": ModelRow("classifier", "lite.classifiers:EfficientNetLite3", ("lite",)),
+    "pp-ocr": ModelRow("text_reader", "lite.text:PpOcr", ("lite",)),
     "lpips-alex": ModelRow("perceptual_distance", "lite.lpips:LpipsAlex", ("lite", "paper")),
-    "minilm": ModelRow("text_similarity", "lite.minilm:MiniLm", ("lite", "paper", "best")),
-    "places365": ModelRow("scene_classifier", "lite.places365:Places365", ("lite-plus",)),
-    "faces": ModelRow("face_reader", "lite.faces:LiteFaces", ("lite-plus",)),
-    "rtmpose-s": ModelRow("pose_reader", "lite.pose:RtmPose", ("lite-plus",)),
-    "inception-fid": ModelRow("fid_features", "lite.inception:InceptionFid", ("lite-plus", "paper", "best")),
-    "efficientdet-lite0": ModelRow("detector", "lite.coco_detectors:EfficientDetLite0"),
-    "inception-fid-192": ModelRow("fid_features", "lite.inception:inception_fid_192"),
-    "inception-fid-64": ModelRow("fid_features", "lite.inception:inception_fid_64"),
-    "inception-fid-768": ModelRow("fid_features", "lite.inception:inception_fid_768"),
+    "minilm": ModelRow("text_similarity", "lite.embedders:MiniLm", ("lite", "paper", "best")),
+    "places365": ModelRow("scene_classifier", "lite.classifiers:Places365", ("lite-plus",)),
+    "faces": ModelRow("face_reader", "lite.people:LiteFaces", ("lite-plus",)),
+    "rtmpose-s": ModelRow("pose_reader", "lite.people:RtmPose", ("lite-plus",)),
+    "inception-fid": ModelRow("fid_features", "lite.embedders:InceptionFid", ("lite-plus", "paper", "best")),
+    "efficientdet-lite0": ModelRow("detector", "lite.detectors:EfficientDetLite0"),
+    "inception-fid-192": ModelRow("fid_features", "lite.embedders:inception_fid_192"),
+    "inception-fid-64": ModelRow("fid_features", "lite.embedders:inception_fid_64"),
+    "inception-fid-768": ModelRow("fid_features", "lite.embedders:inception_fid_768"),
     "lpips-vgg": ModelRow("perceptual_distance", "lite.lpips:LpipsVgg", ("best",)),
     "migan": ModelRow("inpainter", "lite.migan:MiGan"),
-    "sam2-tiny": ModelRow("segmenter", "lite.sam2:Sam2Tiny"),
-    "tesseract": ModelRow("text_reader", "tesseract:Tesseract"),
-    "u2netp-foreground": ModelRow("semantic_segmenter", "lite.u2net:U2NetForeground"),
+    "sam2-tiny": ModelRow("segmenter", "lite.segmenters:Sam2Tiny"),
+    "tesseract": ModelRow("text_reader", "lite.text:Tesseract"),
+    "u2netp-foreground": ModelRow("semantic_segmenter", "lite.segmenters:U2NetForeground"),
     # Of the model hub. The main branch of DETR needs timm and torchvision.
     "blip-base": ModelRow("captioner", "captioner:Salesforce/blip-image-captioning-base"),
     "blip-large": ModelRow("captioner", "captioner:Salesforce/blip-image-captioning-large", ("paper",)),

@@ -14,7 +14,7 @@ from editgauge._util.variants import paper_name
 from editgauge.errors import UnknownNameError
 from editgauge.models._factory import is_here, make_model
 from editgauge.models.catalog import profile_models
-from editgauge.models.interfaces import ROLES
+from editgauge.models.roles import ROLES
 from editgauge.models.weights import available
 
 

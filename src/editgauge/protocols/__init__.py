@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from editgauge.judges._interfaces import Judging
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item, Scores, ScoreSpec
 
     class JudgingPerception(Perception, Judging, typing.Protocol):
@@ -98,6 +98,7 @@ BUILT_IN = {
     "artifacts@released": "editgauge.protocols.artifacts:artifacts_as_released",
     "augclip": "editgauge.protocols.augclip:augclip",
     "augclip@appendix": "editgauge.protocols.augclip:augclip_as_in_the_appendix",
+    "augclip@literal": "editgauge.protocols.augclip:augclip_literal",
     "augclip@sum": "editgauge.protocols.augclip:augclip_by_sums",
     "baselines": "editgauge.protocols.baselines:baselines",
     "clip-family": "editgauge.protocols.clip_family:clip_family",
@@ -107,6 +108,7 @@ BUILT_IN = {
     "drift": "editgauge.protocols.drift:drift",
     "editgauge": "editgauge.protocols.editgauge:editgauge",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
+    "editinspector@released": "editgauge.protocols.editinspector:editinspector_as_released",
     "editval": "editgauge.protocols.editval:editval",
     "editval@appendix": "editgauge.protocols.editval:as_in_appendix",
     "editval@auto_eval": "editgauge.protocols.editval:as_auto_eval",
@@ -132,11 +134,17 @@ protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)
 def open_protocol(name: str | Protocol) -> Protocol:
     """Return a protocol by name: `editval`, `editval[delta=200]`, `rubric:viescore` or `rubric:mine.yaml`.
 
-    A protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
+    Every protocol has the option `mask_watermark`, which paints over the corner mark of DALL·E in both images. A
+    protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
     """
     if not isinstance(name, str):
         return name
     base, options = parse_variant(name)
+    if "mask_watermark" in options:
+        from editgauge.protocols._watermark import WatermarkMasked
+
+        del options["mask_watermark"]
+        return WatermarkMasked(open_protocol(format_variant(base, options)))
     if base.startswith("rubric:"):
         from editgauge.protocols.rubric import open_rubric_protocol
 

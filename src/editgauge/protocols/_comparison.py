@@ -20,7 +20,7 @@ from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 COMPARISON_ROLES = ("perceptual_distance", "image_embedder", "joint_embedder")
 """Roles of models that compare two images."""

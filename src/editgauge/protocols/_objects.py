@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.evidence import Side
     from editgauge.models.answers import Detections
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 MAX_DISTANCE = 1.0
 """Largest distance of the centers of two matching boxes, in sides of the smaller box."""

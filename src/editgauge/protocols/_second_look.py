@@ -16,7 +16,7 @@ from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge._vision.redrawn_changes import color_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores, TextLines
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 from editgauge.protocols._objects import has_model, match_boxes

@@ -24,7 +24,7 @@ from editgauge.types import Edit, Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 
 @dataclass(frozen=True, slots=True)

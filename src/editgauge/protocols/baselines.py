@@ -20,7 +20,7 @@ from editgauge.protocols._rules import attempt_all
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 DEFAULT_NAMES = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
 """Names of the scores of these roles in the paper, used where no model made them."""

@@ -21,7 +21,7 @@ from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols import JudgingPerception
 
 Side = Literal["source", "target"]

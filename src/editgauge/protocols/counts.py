@@ -14,7 +14,7 @@ from editgauge.protocols._objects import detect
 from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 RELATIVE_WORDS = re.compile(
     r"\b(add|insert|put|place|draw|paint|include|more|another|extra|additional|new)\b", re.IGNORECASE

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from editgauge._util.masks import BoolMask
     from editgauge.models.answers import Patches
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 UNCHANGED = "unchanged_objects"
 """Key in an edit's extras with the labels of objects that no turn so far changes."""

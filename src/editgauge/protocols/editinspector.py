@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from asyncio import gather
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from editgauge.benchmarks.editinspector import kinds_of
 from editgauge.benchmarks.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, LabeledImage, Question, self_consistency
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import FreeText, YesNo
 from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import attempt, require
+from editgauge.protocols._watermark import NOTE as WATERMARK_NOTE
+from editgauge.protocols._watermark import without_watermark
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -36,6 +42,29 @@ SHARED_PREFIX = "feedback_shared_"
 """Prefix of the scores of shared feedback."""
 
 
+_RELEASED_YES = re.compile(r"\s*(?:yes|no contradiction)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedYesNo(YesNo):
+    """Yes or no as the authors' notebook reads it: a reply that is neither is a no, refusals included."""
+
+    kind = "yes_no_released"
+
+    def read(self, text: str) -> bool:
+        """Return True for a reply that begins with yes, or that answers yes in the requested format.
+
+        >>> [ReleasedYesNo().read(text) for text in ("Yes, it was.", '{"answer": "yes"}', "I cannot tell.")]
+        [True, True, False]
+        """
+        if _RELEASED_YES.match(text):
+            return True
+        try:
+            return YesNo.read(self, text)
+        except UnparsableReplyError:
+            return False
+
+
 @dataclass(frozen=True, slots=True)
 class InspectionOptions:
     """Repetitions, image order and grader of an inspection."""
@@ -44,6 +73,13 @@ class InspectionOptions:
     swap: bool = False
     grader: str | None = None
     """The judge that compares feedback with people's; None for rules."""
+    released: bool = False
+    """Whether replies are read as in the authors' notebook: whatever does not begin with yes is a no."""
+
+    @property
+    def form(self) -> YesNo:
+        """The form of an answer."""
+        return ReleasedYesNo() if self.released else YesNo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +155,7 @@ class Inspection:
         if name == "caption_right":
             slots["caption"] = require(self._caption(), "what changed, in a caption")
         words = self._perception.prompt(PROMPTS[name]).render(**slots)
-        question = Question(words=words, form=YesNo(), images=self._images)
+        question = Question(words=words, form=self._options.form, images=self._images)
         regular = [question.again(number) for number in range(self._options.repeat)]
         swapped_questions = [question.swapped()] if self._options.swap else []
         answers = await gather(
@@ -149,7 +185,7 @@ class Inspection:
             shared, finding = _shared_kinds(feedback, people)
         else:
             words = self._perception.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
-            answer = await self._perception.ask(Question(words=words, form=YesNo()), role=grader)
+            answer = await self._perception.ask(Question(words=words, form=self._options.form), role=grader)
             shared = answer.value
             finding = (
                 f"{grader} finds {'a' if shared else 'no'} point in common with people ({_call_reference(answer)})"
@@ -207,6 +243,13 @@ DEVIATIONS = (
     "says so; the paper asks GPT-4o.",
     "Refusals and answers in another format are unscored.",
 )
+RELEASED_DEVIATIONS = (
+    *DEVIATIONS[:2],
+    *DEVIATIONS[3:4],
+    "As in the authors' notebook, a reply that is neither yes nor no counts as no, and so does a refusal; only a judge "
+    "that cannot be reached leaves an edit unscored.",
+    f"As there, both pictures are shown in the source's size. {WATERMARK_NOTE}",
+)
 UNIT_RANGE = (0.0, 1.0)
 QUESTION_SPECS = (
     ScoreSpec("edit", True, UNIT_RANGE, "Was the instruction carried out? The judge's yes is 1.", "done"),
@@ -233,7 +276,6 @@ class EditInspector(Protocol):
     about = "Five yes-or-no questions to a judge: followed, consistent, precise, artifacts, caption; and what is wrong."
     paper = PAPER
     version = "3"
-    deviations = DEVIATIONS
     needs = ("judge",)
 
     def __init__(self, judge: str | None = None, options: InspectionOptions = InspectionOptions()) -> None:  # noqa: B008 - frozen
@@ -243,7 +285,9 @@ class EditInspector(Protocol):
         words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
         words |= {"swap": ""} if options.swap else {}
         words |= {"grader": options.grader} if options.grader else {}
-        self.name = format_variant("editinspector", words | ({judge: ""} if judge else {}))
+        self.deviations = RELEASED_DEVIATIONS if options.released else DEVIATIONS
+        self._base = "editinspector@released" if options.released else "editinspector"
+        self.name = format_variant(self._base, words | ({judge: ""} if judge else {}))
         self.scores: tuple[ScoreSpec, ...] = (
             *QUESTION_SPECS,
             *FEEDBACK_SPECS,
@@ -255,13 +299,15 @@ class EditInspector(Protocol):
         """Return a variant: `repeat=3` (majority), `swap` (both image orders), `grader=NAME`, or a judge's name."""
         judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
-            name = format_variant("editinspector", options)
+            name = format_variant(self._base, options)
             raise BadInputError(
-                f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'."
+                f"{self._base} takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'."
             )
         repeat = _parse_repeat(options["repeat"]) if "repeat" in options else 1
         grader = options.get("grader")
-        selected = InspectionOptions(repeat, "swap" in options, None if grader == "rules" else grader)
+        selected = replace(
+            self._options, repeat=repeat, swap="swap" in options, grader=None if grader == "rules" else grader
+        )
         return EditInspector(judges[0] if judges else None, selected)
 
     def with_models(self, models: Mapping[str, str]) -> EditInspector:
@@ -282,6 +328,8 @@ class EditInspector(Protocol):
         """Score the five answers, the feedback against people's, and the judge's consistency."""
         if self.judge is None:
             raise UnscorableError("no_model", "editinspector needs a judge; name one with --judge")
+        if self._options.released:
+            item = without_watermark(replace(item, edited=np.asarray(item.edited)))
         inspection = Inspection(item, perception, self.judge, self._options)
         scores = dict(ChainMap(*await gather(*map(inspection.verdict, PROMPTS))))
         consistency = {
@@ -298,3 +346,4 @@ def _parse_repeat(text: str) -> int:
 
 
 editinspector = EditInspector()
+editinspector_as_released = EditInspector(options=InspectionOptions(released=True))

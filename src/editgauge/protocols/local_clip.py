@@ -20,7 +20,7 @@ from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 CAPTION = "caption"
 """Key in an edit's extras with CompBench's text for the edited region."""

@@ -23,7 +23,7 @@ from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.models.answers import Faces, Poses
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 MIN_SAME_PERSON = 0.363
 """The cosine from which SFace's authors call two faces one person. Of 2,750 pairs of faces from different photographs

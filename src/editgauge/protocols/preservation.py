@@ -22,7 +22,7 @@ from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 OUTSIDE_NOTE = "Outside the edit's mask."

@@ -14,7 +14,7 @@ from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, m
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 METRICS = ("l1", "l2")
 COMPARISON_NOTE = "Compared with the benchmark's ground-truth image, not with the source."

@@ -12,7 +12,7 @@ from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 DEVIATIONS = (
     "PnPInversion takes DINO ViT-B/8 (`--model image_embedder=dino:facebook/dino-vitb8`); here the keys are those "

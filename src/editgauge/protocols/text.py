@@ -25,7 +25,7 @@ from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.answers import TextLines
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 MAX_READ_ERROR = 0.25
 """Maximum character error rate at which words count as read."""

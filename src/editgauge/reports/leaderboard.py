@@ -71,7 +71,7 @@ def leaderboard(runs: Sequence[str | Path], *, out: str | Path, group: Sequence[
         STYLES,
         SCRIPTS,
         standings=boards,
-        apart=why_apart(boards),
+        incomparable=explain_incomparable(boards),
         runs=len(folders),
         group=list(group),
     )
@@ -152,7 +152,7 @@ def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[StandingsT
     ]
 
 
-def why_apart(boards: Sequence[StandingsTable]) -> list[str]:
+def explain_incomparable(boards: Sequence[StandingsTable]) -> list[str]:
     """Say for every two tables that share a protocol why they are separate."""
     sentences: dict[str, None] = {}
     for index, one in enumerate(boards):

@@ -14,9 +14,10 @@ RUN/
 """
 
 from editgauge.results._journal import EncodedEntry, JournalEntry
-from editgauge.results._records import ImageStamp, ScoreKey, ScoreRecord
+from editgauge.results._records import ImageStamp, OutcomeKey, ScoreKey, ScoreRecord
+from editgauge.results._score_columns import LabelColumn, Rows, ScoreColumns
 from editgauge.results.manifest import Manifest, ProtocolEntry
-from editgauge.results.run import Run
+from editgauge.results.run import Run, RunSource, label_methods
 from editgauge.results.sets import SetScore
 from editgauge.results.writer import RunWriter
 
@@ -24,11 +25,17 @@ __all__ = [
     "EncodedEntry",
     "ImageStamp",
     "JournalEntry",
+    "LabelColumn",
     "Manifest",
+    "OutcomeKey",
     "ProtocolEntry",
+    "Rows",
     "Run",
+    "RunSource",
     "RunWriter",
+    "ScoreColumns",
     "ScoreKey",
     "ScoreRecord",
     "SetScore",
+    "label_methods",
 ]

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from editgauge.types import Reason, ScoreSpec
 
 
+class OutcomeKey(NamedTuple):
+    """Identity of an outcome: edit, method and seed."""
+
+    edit: str
+    method: str
+    seed: int
+
+
 class ScoreKey(NamedTuple):
     """Identity of the scores of one protocol for one outcome; unique in a run."""
 

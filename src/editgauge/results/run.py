@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from editgauge.errors import BadRunError
-from editgauge.evidence import Evidence, from_json
+from editgauge.errors import BadInputError, BadRunError
+from editgauge.evidence import Evidence, Note, from_json
 from editgauge.results import tables
 from editgauge.results._journal import journals, read_journal
-from editgauge.results._records import ScoreKey, ScoreRecord
+from editgauge.results._records import OutcomeKey, ScoreKey, ScoreRecord
+from editgauge.results._score_columns import ScoreColumns
 from editgauge.results.edits import read_edits, read_inputs
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, read_sets
@@ -29,34 +32,75 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 BATCH_ROWS = 10_000
+NOTE_PREFIX = '{"note":'
+"""Start of the stored JSON of a note."""
 Segments = Mapping[str, Mapping[str, str]]
 """Number of a segment to the hashes of its two Parquet files."""
 Content = TypeVar("Content")
+OUTCOME_SCHEMA = pa.schema(
+    [
+        ("edit", pa.string()),
+        ("method", pa.string()),
+        ("seed", pa.int64()),
+        *((name, pa.string()) for name in ("done", "kept", "quality", "confidence", "because", "sentence")),
+    ]
+)
+"""Columns of `Run.outcomes()`."""
 
 
-@dataclass(frozen=True)
+class _Verdict(Protocol):
+    """The part of a verdict that `Run.outcomes` tabulates."""
+
+    @property
+    def columns(self) -> dict[str, str]: ...
+
+    @property
+    def sentence(self) -> str: ...
+
+
+@dataclass(init=False, repr=False, eq=False)
 class Run:
-    """A run folder opened for reading.
+    """A run folder opened for reading, finished or not.
 
-    `table` has one row per score, `to_frame()` is the same as a pandas data frame, and `evidence(key)` is what can be
-    shown for the scores of one outcome. `editgauge.report` and `editgauge.compare` take the folder or the run.
+    `table` has one row per score and `to_frame()` is the same as a pandas data frame; `outcomes()` has one row per
+    outcome with the verdict. `editgauge.report` and `editgauge.compare` take the folder or the
+    run.
 
-    >>> run = editgauge.Run.open("run")  # doctest: +SKIP
+    >>> run = editgauge.Run("run")  # doctest: +SKIP
     >>> run.to_frame().groupby(["protocol", "name", "method"])["value"].mean()  # doctest: +SKIP
+    >>> run.outcomes(make_verdict).to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
     """
 
     folder: Path
     manifest: Manifest
 
-    @classmethod
-    def open(cls, folder: str | Path) -> Self:
+    def __init__(self, folder: str | Path) -> None:
         """Open a run folder.
 
         Raises:
             BadRunError: the folder is not a run, or its manifest is damaged.
 
         """
-        return cls(Path(folder), Manifest.load(Path(folder)))
+        self.folder = Path(folder)
+        self.manifest = Manifest.load(self.folder)
+
+    @classmethod
+    def open(cls, run: RunSource | Sequence[RunSource]) -> Run:
+        """Return an open run as it is, open a folder, or join several runs of one benchmark.
+
+        Methods of equal name in several runs are told apart by the name of their folder.
+
+        Raises:
+            BadRunError: a folder is not a run, or its manifest is damaged.
+            BadInputError: the scores of several runs are not comparable.
+
+        """
+        if isinstance(run, Run):
+            return run
+        if isinstance(run, str | Path):
+            return cls(run)
+        runs = [cls.open(single) for single in run]
+        return runs[0] if len(runs) == 1 else _JoinedRun(runs)
 
     def __repr__(self) -> str:
         return f"<run {str(self.folder)!r}: {self.manifest.benchmark}, methods {', '.join(self.manifest.methods)}>"
@@ -84,6 +128,66 @@ class Run:
         """The same as `table`."""
         return self.table
 
+    @cached_property
+    def score_columns(self) -> ScoreColumns:
+        """The columns of `table` that analysis needs, as numpy arrays."""
+        return ScoreColumns.of(self.table)
+
+    def iter_outcomes(
+        self, edits: Collection[str] | None = None, *, with_notes: bool = True
+    ) -> Iterator[tuple[tuple[str, str, int], list[ScoreRecord]]]:
+        """Yield every outcome (an `OutcomeKey`) with the scores of all protocols, in the order of `table`.
+
+        Of the evidence only notes are read, which explain a score in words; `records` has all of it.
+
+        Args:
+            edits: only the outcomes of these edits.
+            with_notes: whether to read the notes.
+
+        """
+        notes: dict[tuple[ScoreKey, str], list[Note]] = {}
+        for key, name, text in self.iter_evidence(edits) if with_notes else ():
+            if text.startswith(NOTE_PREFIX):
+                notes.setdefault((key, name), []).append(Note(json.loads(text)["note"]))
+        specs = {(protocol, spec.name): spec for protocol, spec in self.iter_specs()}
+        columns = (*ScoreKey._fields, "name", "value", "reason", "detail")
+        rows = tables.iter_rows(tables.filter_edits(self.table, edits), columns)
+        for outcome, group in groupby(rows, key=lambda row: OutcomeKey._make(row[:3])):
+            records = [
+                ScoreRecord(
+                    **outcome._asdict(),
+                    protocol=protocol,
+                    spec=specs[protocol, name],
+                    value=value,
+                    reason=reason,
+                    detail=detail,
+                    evidence=tuple(notes.get((ScoreKey._make((*outcome, protocol)), name), ())),
+                )
+                for *_, protocol, name, value, reason, detail in group
+            ]
+            yield outcome, records
+
+    def outcomes(
+        self, make_verdict: Callable[[list[ScoreRecord]], _Verdict], edits: Collection[str] | None = None
+    ) -> pa.Table:
+        """Return one row per outcome with its verdict: `done`, `kept`, `quality`, `confidence`, `because`.
+
+        `because` gives the reasons of the three answers, `sentence` everything in one line. `.to_pandas()` converts
+        the table to a data frame.
+
+        Args:
+            make_verdict: `editgauge.protocols.verdict.make_verdict`; a run folder knows no protocol.
+            edits: only the outcomes of these edits.
+
+        """
+        rows = []
+        for outcome, records in self.iter_outcomes(edits):
+            verdict = make_verdict(records)
+            rows.append(
+                {**dict(zip(OutcomeKey._fields, outcome, strict=True)), **verdict.columns, "sentence": verdict.sentence}
+            )
+        return pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
+
     def to_frame(self) -> pd.DataFrame:
         """Return `table` as a pandas data frame, one row per score; needs `pip install pandas`."""
         return tables.data_frame({name: self.table[name].to_pylist() for name in self.table.column_names})
@@ -102,6 +206,12 @@ class Run:
     def sets(self) -> tuple[SetScore, ...]:
         """Scores of sets of outcomes, such as FID."""
         return read_sets(self.folder)
+
+    def iter_specs(self) -> Iterator[tuple[str, ScoreSpec]]:
+        """Yield protocol and declaration of every score of the run."""
+        for protocol, entry in self.manifest.protocols.items():
+            for spec in entry.scores:
+                yield protocol, spec
 
     def spec(self, protocol: str, name: str) -> ScoreSpec:
         """Return name, direction and range of a score."""
@@ -191,3 +301,78 @@ class Run:
         for journal in journals(self.folder / "scores"):
             if journal.stem not in segments:
                 yield to_table(read_journal(journal))
+
+
+RunSource = str | Path | Run
+"""A run folder, or the run itself."""
+
+
+class _JoinedRun(Run):
+    """Several runs of one benchmark, read as one."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        if not runs:
+            raise BadInputError("Give at least one run folder.")
+        first = runs[0].manifest
+        problems = [f"'{run.folder}': {text}" for run in runs[1:] for text in first.differences(run.manifest)]
+        if problems:
+            raise BadInputError(
+                "These runs cannot be compared: a difference might not come from the outcomes. Compared with "
+                f"'{runs[0].folder}':",
+                problems,
+            )
+        self.runs = tuple(runs)
+        self.folder = runs[0].folder
+        self.labels = label_methods(runs)
+        self.manifest = replace(
+            first,
+            methods={
+                label: run.manifest.methods[method]
+                for run, labels in zip(runs, self.labels, strict=True)
+                for method, label in labels.items()
+            },
+            protocols={name: entry for run in runs for name, entry in run.manifest.protocols.items()},
+            planned={
+                label: run.manifest.planned[method]
+                for run, labels in zip(runs, self.labels, strict=True)
+                for method, label in labels.items()
+                if method in run.manifest.planned
+            },
+            judges={name: judge for run in runs for name, judge in run.manifest.judges.items()},
+        )
+
+    @cached_property
+    def sets(self) -> tuple[SetScore, ...]:
+        """Scores of sets of outcomes of all runs."""
+        return tuple(
+            replace(score, method=labels.get(score.method, score.method))
+            for run, labels in zip(self.runs, self.labels, strict=True)
+            for score in run.sets
+        )
+
+    def _read(self, kind: str, edits: Collection[str] | None = None) -> pa.Table:
+        parts = []
+        for run, labels in zip(self.runs, self.labels, strict=True):
+            table = run._read(kind, edits)  # noqa: SLF001  another instance of this class
+            index = table.schema.get_field_index("method")
+            methods = [labels.get(method, method) for method in table["method"].to_pylist()]
+            parts.append(
+                table.set_column(index, table.schema.field(index), pa.array(methods, table.schema.field(index).type))
+            )
+        return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+
+
+def label_methods(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Map the methods of each run to labels that are unique over all runs.
+
+    A method of one run keeps its name; one of several runs gets the name of the run's folder added.
+    """
+    entries = [(index, run, method) for index, run in enumerate(runs) for method in run.manifest.methods]
+    occurrences = Counter(method for *_, method in entries)
+    labels = [method if occurrences[method] == 1 else f"{method} ({run.folder.name})" for _, run, method in entries]
+    repeated = Counter(labels)
+    unique = [label if repeated[label] == 1 else f"{label} #{number}" for number, label in enumerate(labels, start=1)]
+    by_run: list[dict[str, str]] = [{} for _ in runs]
+    for (index, _, method), label in zip(entries, unique, strict=True):
+        by_run[index][method] = label
+    return by_run

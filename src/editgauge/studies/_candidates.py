@@ -15,10 +15,10 @@ import numpy as np
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import Location, read_jsonl
 from editgauge._util.fields import format_value
-from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, select_scores
+from editgauge.analysis.outcomes import select_scores
 from editgauge.benchmarks.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run
 from editgauge.studies.assignment import draw
 from editgauge.studies.design import Design, DesignQuestion
 from editgauge.studies.design._fields import EDIT_FIELDS, Unit, Value
@@ -364,7 +364,7 @@ def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, flo
     pair the difference of ranks; the spread is the largest opinion minus the smallest. Candidates with fewer than two
     opinions are left out.
     """
-    ranks = _ranks(run, scored_outcomes(run))
+    ranks = _ranks(run)
     weights: dict[int, float] = {}
     for index, candidate in enumerate(candidates):
         keys = candidate.outcomes
@@ -378,13 +378,13 @@ def _opinion(ranked: dict[OutcomeKey, float], keys: Sequence[OutcomeKey]) -> flo
     return ranked[keys[0]] - (ranked[keys[1]] if len(keys) > 1 else 0.0)
 
 
-def _ranks(run: Run, scored: ScoredOutcomes) -> list[dict[OutcomeKey, float]]:
+def _ranks(run: Run) -> list[dict[OutcomeKey, float]]:
     """For every score, each outcome's rank from 0 (worst) to 1 (best); equals share the mean of their ranks."""
     from scipy.stats import rankdata  # takes seconds to import, and only this way of sampling needs it
 
     ranks = []
     for protocol, spec in select_scores(run, ()):
-        values = scored.values.get((protocol, spec.name), {})
+        values = run.score_columns.values(protocol, spec.name)
         if len(values) > 1:
             numbers = np.fromiter(values.values(), float) * (1 if spec.higher_is_better else -1)
             ranks.append(dict(zip(values, (rankdata(numbers) - 1) / (len(numbers) - 1), strict=True)))

@@ -10,7 +10,7 @@ import torch
 
 from editgauge._util.images import Pixels
 from editgauge.models.hub.captions import BEAMS, MAX_TOKENS, HubCaptioner
-from editgauge.models.interfaces import Captioner as CaptionerRole
+from editgauge.models.roles import Captioner as CaptionerRole
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from editgauge.errors import BadInputError
 from editgauge.models._factory import make_model
 from editgauge.models.hub._network import IMAGENET_MEAN, IMAGENET_STD
 from editgauge.models.hub.dreamsim import CLIP_MEAN, CLIP_STD, DreamSim
-from editgauge.models.interfaces import PerceptualDistance
+from editgauge.models.roles import PerceptualDistance
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels, read_image
 from editgauge.errors import UnscorableError
-from editgauge.models.interfaces import PerceptualDistance
 from editgauge.models.lite.lpips import LpipsAlex, LpipsVgg
+from editgauge.models.roles import PerceptualDistance
 from editgauge.models.weights import weights_of
 from editgauge.models.weights._pickles import read_numpy_pickle, read_torch_checkpoint
 

@@ -13,8 +13,8 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models._factory import make_models
-from editgauge.models.interfaces import Inpainter
 from editgauge.models.lite.migan import MiGan
+from editgauge.models.roles import Inpainter
 from editgauge.models.weights import available
 
 photographs: Any = skimage.data

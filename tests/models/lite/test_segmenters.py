@@ -20,10 +20,8 @@ from editgauge._util.masks import BoolMask, bounding_box
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import MissingExtraError, UnscorableError
 from editgauge.models.answers import SegmentPrompt
-from editgauge.models.interfaces import Segmenter, SemanticSegmenter
-from editgauge.models.lite.deeplab import CLASSES, DeepLabV3
-from editgauge.models.lite.sam2 import Sam2Tiny
-from editgauge.models.lite.u2net import U2NetBoxes, U2NetForeground
+from editgauge.models.lite.segmenters import VOC_CLASSES, DeepLabV3, Sam2Tiny, U2NetBoxes, U2NetForeground
+from editgauge.models.roles import Segmenter, SemanticSegmenter
 
 photographs: Any = skimage.data
 
@@ -148,7 +146,7 @@ def test_deeplab_names_what_it_sees() -> None:
     drawn = {each.name: each.mask for each in outlines() if each.name in {"cat", "person", "motorcycle"}}
     maps = deeplab.label(seen_in)
     for name, seen, photograph in zip(("cat", "person", "motorcycle"), maps, seen_in, strict=True):
-        assert seen.classes == CLASSES
+        assert seen.classes == VOC_CLASSES
         assert seen.labels.shape == photograph.shape[:2]
         assert overlap(seen.mask(name), drawn[name]) > 0.6
     np.testing.assert_array_equal(maps[1].labels, deeplab.label([seen_in[1]])[0].labels)

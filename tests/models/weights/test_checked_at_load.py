@@ -14,7 +14,7 @@ import pytest
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.models._factory import describe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.weights import DamagedWeightsError, available, entry_of, pull, weights_of
 from editgauge.models.weights._catalog import WeightsEntry
 from editgauge.models.weights._store import measured_sha256

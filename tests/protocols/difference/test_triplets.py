@@ -27,7 +27,7 @@ FLAGS = st.fixed_dictionaries({"soft": st.booleans(), "released": st.booleans()}
 
 def alike(one: str, other: str) -> bool:
     """Attributes aside."""
-    return one.split()[-1] == other.split()[-1]
+    return one.rsplit(maxsplit=1)[-1] == other.rsplit(maxsplit=1)[-1]
 
 
 @given(TRIPLETS, TRIPLETS, FLAGS, st.randoms())

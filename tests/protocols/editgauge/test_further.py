@@ -16,7 +16,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders._calibration_fit import fit_weights
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches, SegmentPrompt
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import EditGaugeProtocol

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.protocols.editgauge._features import FEATURES, Model
-from editgauge.protocols.editgauge._models import LinearModel, TreeModel, TreeNode, fitted
+from editgauge.protocols.editgauge._models import Curve, CurveModel, LinearModel, fitted
 
 BETTER = ("presence", "presence_gain", "new_seen", "new_by_both", "gone", "color_rank", "style_fit", "place_fit")
 WORSE_QUALITY = ("novelty", "most_changed", "clipped", "detail_lost", "detail_gained")
@@ -105,9 +105,8 @@ def test_a_missing_feature_adds_nothing() -> None:
     assert model.predict({"a": 1.0, "b": None}).effects == {"a": 2.0}
 
 
-@pytest.mark.parametrize(("value", "effect"), [(None, 1.0), (0.0, -1.0), (0.5, -1.0), (0.75, 1.0)])
-def test_a_tree_goes_left_up_to_its_threshold(value: float | None, effect: float) -> None:
-    root = TreeNode(0.0, "a", threshold=0.5, left=1, right=2, missing=2)
-    answer = TreeModel(0.0, 1.0, ((root, TreeNode(-1.0), TreeNode(1.0)),)).predict({"a": value})
+@pytest.mark.parametrize(("value", "effects"), [(None, {}), (0.0, {"a": -1.0}), (0.5, {"a": 0.0}), (1.0, {"a": -0.5})])
+def test_a_curve_bends_at_its_knots(value: float | None, effects: dict[str, float]) -> None:
+    model = CurveModel(0.0, {"a": Curve((0.0, 0.5), (2.0, -3.0), 1.0)})
 
-    assert answer.effects == {"a": effect}
+    assert model.predict({"a": value}).effects == effects

@@ -229,8 +229,8 @@ def test_places_and_bounds_stand_beside_the_means(
     ]
     page = as_page(report(make_run(*records), out=tmp_path / "report", quiet=True))
     one, two = (row.said() for row in page.section("overview").all("tbody")[0].all("tr"))
-    assert "place 2 20 scored" in one
-    assert "place 1 19 scored, 1 not" in two
+    assert "rank 2 20 scored" in one
+    assert "rank 1 19 scored, 1 not" in two
     summary = page.section("summary").said()
     assert "1 unscored: crashed" in summary
     assert re.findall(r"0\.7\d\d to 0\.8\d\d if the 1 missing had scores", summary)

@@ -39,21 +39,21 @@ def test_every_reason_is_counted_by_method_and_protocol(run: Path) -> None:
     assert (missing.missing.reason, missing.missing.outcomes, missing.missing.scores) == ("missing_outcome", 2, 4)
     assert (dict(missing.methods), dict(missing.protocols)) == ({"one": 4}, {"toy": 4})
     assert dict(no_rule.methods) == {"one": 1, "two": 1}
-    assert no_rule.said == []
+    assert no_rule.top_details == []
 
 
 def test_what_was_said_is_quoted_without_folders(run: Path) -> None:
     missing, _ = failures(Context(Run.open(run)))
 
-    assert missing.said == [("There is no image at '…/outcomes/a.png'.", 2), ("refused by <b>a filter</b>", 2)]
-    assert missing.said_otherwise == 0
+    assert missing.top_details == [("There is no image at '…/outcomes/a.png'.", 2), ("refused by <b>a filter</b>", 2)]
+    assert missing.more_details == 0
 
 
 def test_many_different_texts_are_cut_short_and_counted(make_run: MakeRun, make_record: Make) -> None:
     records = [make_record(f"e{n}", {"gain": "crashed"}, place=n, detail=f"error {n}") for n in range(9)]
     (crashed,) = failures(Context(Run.open(make_run(*records))))
 
-    assert (len(crashed.said), crashed.said_otherwise) == (MAX_DETAILS, 9 - MAX_DETAILS)
+    assert (len(crashed.top_details), crashed.more_details) == (MAX_DETAILS, 9 - MAX_DETAILS)
 
 
 def test_the_section_shows_counts_texts_and_links(run: Path, tmp_path: Path, as_page: Callable[[Path], Page]) -> None:

@@ -20,7 +20,7 @@ from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
 from editgauge.instructions.parsed import edit_steps
 from editgauge.models._cache import cache_dir
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.protocols.editgauge import kept_inputs
 from editgauge.protocols.editgauge._features import features
@@ -44,7 +44,7 @@ Labels = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredOutcome:
-    """One outcome with its labels and the features of its first step."""
+    """One outcome with its labels and features; those of the request for its first step."""
 
     dataset: str
     edit: str
@@ -61,6 +61,8 @@ class MeasuredOutcome:
     values: Mapping[str, Mapping[str, float | None]]
     token: list[float] | None = None
     """Of the changed region."""
+    further_steps: list[dict[str, float | None]] = field(default_factory=list)
+    """Features of the request for further steps of the instruction; empty unless all steps were looked for."""
 
     @property
     def weight(self) -> float:
@@ -98,11 +100,12 @@ async def measure(outcomes: Iterable[RatedOutcome], out: Path) -> None:
 async def _measure_one(outcome: RatedOutcome, service: ModelService) -> MeasuredOutcome:
     record = Outcome(edit_id=outcome.edit.id, method=outcome.method, image=outcome.image)
     item = build_item(outcome.edit, record, read_image(outcome.edit.source.path), read_image(outcome.image))
-    steps = edit_steps(item.edit)
-    view = await build_view(replace(item, edit=steps[0]), service)
+    views = [await build_view(replace(item, edit=step), service) for step in edit_steps(item.edit)]
+    view = views[0]
+    is_looked_for = all(explain_missing_request(step) is None for step in views)
     token = view.region_token
     values = {str(name): each for name, each in features(view).items() if name != "edit"}
-    kept = kept_inputs([view])
+    kept = kept_inputs(views)
     if not isinstance(kept, Unscored):
         values["kept"] = kept[0]
     return MeasuredOutcome(
@@ -111,12 +114,13 @@ async def _measure_one(outcome: RatedOutcome, service: ModelService) -> Measured
         photo=outcome.edit.origin,
         method=outcome.method,
         labels=outcome.labels,
-        is_looked_for=len(steps) == 1 and explain_missing_request(view) is None,
+        is_looked_for=is_looked_for,
         is_local=view.is_local,
         severities=view.disturbance.severities(),
         kept_severities=None if isinstance(kept, Unscored) else kept[1].severities(),
         values=values,
         token=None if token is None else [round(float(number), TOKEN_DIGITS) for number in token],
+        further_steps=[dict(features(step)["success"]) for step in views[1:]] if is_looked_for else [],
     )
 
 

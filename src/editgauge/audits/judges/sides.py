@@ -24,11 +24,11 @@ from editgauge.audits.cards.card import share
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models._cache import cache_dir
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 SIDES = ("left", "right")
 SHOWN = (RIGHT, "mirrored")

@@ -282,7 +282,8 @@ class Diffusion(Method):
             return self.to_device(pipe)
 
     def parts(self, library: Any) -> dict[str, Any]:
-        """Parts of the pipeline that the model's folder does not bring."""
+        """Return the parts of the pipeline that the model's folder lacks."""
+        del library
         return {}
 
     def to_device(self, pipe: Any) -> Any:

@@ -24,7 +24,7 @@ from editgauge.recipes import Background, Move, Recipe, Remove, Replace, Resize,
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Inpainter
+    from editgauge.models.roles import Inpainter
     from editgauge.types import Edit
 
 OVERDONE_FLAWS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
@@ -48,6 +48,7 @@ class Identity(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the source."""
+        del edit, seed
         return source.copy()
 
 
@@ -59,6 +60,7 @@ class Classical(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the correct outcome, deterministically."""
+        del seed
         return apply_recipe(recipe_of(edit, source), source)
 
 
@@ -233,6 +235,7 @@ class Painted(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the correct outcome, deterministically."""
+        del seed
         return apply_recipe(recipe_of(edit, source), source, self._filled)
 
     def settings(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from editgauge._util import profiling
 from editgauge._util.files import write_bytes
 from editgauge._util.packages import cache_root, sha256_of
 from editgauge.errors import BadInputError, EditGaugeError, MissingExtraError, summarize_error
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import WeightFiles, entry_of, weights_of
 
 if TYPE_CHECKING:

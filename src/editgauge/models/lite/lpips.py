@@ -10,7 +10,6 @@ one for the distance.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge._util.caching import LRUCache
 from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
-from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite._graphs import Floats, Graph
-from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import Floats, FromCatalog, Graph, card_of, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights._pickles import arrays_of
 
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
@@ -69,12 +68,7 @@ class _Lpips(FromCatalog, ABC):
         return float(self._comparison.run(None, inputs)[0])
 
     def _features_of_source(self, picture: Pixels) -> list[NDArray[np.float32]]:
-        key = pixel_hash(picture)
-        features = self._sources.pop(key, None) or self._features(picture)
-        self._sources[key] = features
-        while len(self._sources) > self.sources_kept:
-            self._sources.popitem(last=False)
-        return features
+        return self._sources.get_or_create(pixel_hash(picture), lambda: self._features(picture))
 
     def _features(self, picture: Pixels) -> list[NDArray[np.float32]]:
         """Return the features at each depth, normalized to unit length at each position."""
@@ -82,9 +76,9 @@ class _Lpips(FromCatalog, ABC):
         return features
 
     @cached_property
-    def _sources(self) -> OrderedDict[str, list[NDArray[np.float32]]]:
+    def _sources(self) -> LRUCache[str, list[NDArray[np.float32]]]:
         """Features of the latest sources by pixel hash."""
-        return OrderedDict()
+        return LRUCache(self.sources_kept)
 
     @cached_property
     def _trunk(self) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import UnscorableError
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 NAME = "migan"

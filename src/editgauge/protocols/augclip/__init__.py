@@ -34,9 +34,15 @@ PAPER = (
     "Kim et al. 2024, Preserve or Modify? Context-Aware Evaluation for Balancing Preservation and Modification in "
     "Text-Guided Image Editing, arXiv 2410.11374"
 )
-COMMON_DEVIATIONS = (
+CLIPPED_DEVIATION = (
     "Weights that are not positive are clipped at 0.001; if a whole set is, all attributes have equal weight, and "
-    "the evidence says so.",
+    "the evidence says so."
+)
+DROPPED_DEVIATION = (
+    "Attributes without a positive weight are left out, as scikit-learn does; where none of a set is left, the edit "
+    "is unscored."
+)
+COMMON_DEVIATIONS = (
     "The paper does not state C of eq. 7: the default is scikit-learn's 1; `c=NUMBER` sets another.",
     "LDA uses Ledoit-Wolf shrinkage in the span of the points, without weights.",
     "Naive weights are cosines with the direction from source to target text, reversed for source attributes.",
@@ -45,15 +51,22 @@ COMMON_DEVIATIONS = (
 MEAN_WEIGHTS_DEVIATION = (
     "Weights are mean cosines, scaled to the mean 1; the formulas print sums, which turn a whole set negative."
 )
+SUM_WEIGHTS_DEVIATION = "Weights are the sums of eq. 4 and 5, unscaled."
 CLAMPED_DEVIATION = "A source image on the target side needs no change: v = 0, where eq. 10 would lead backwards."
-PAPER_DEVIATIONS = (MEAN_WEIGHTS_DEVIATION, CLAMPED_DEVIATION, *COMMON_DEVIATIONS)
-SUM_DEVIATIONS = ("Weights are the sums of eq. 4 and 5, unscaled.", CLAMPED_DEVIATION, *COMMON_DEVIATIONS)
-APPENDIX_DEVIATIONS = (
-    MEAN_WEIGHTS_DEVIATION,
-    "Both pictures are among the points; v may lead backwards.",
-    *COMMON_DEVIATIONS,
-)
+UNCLAMPED_DEVIATION = "v may lead backwards, as eq. 10 prints it."
+PICTURES_DEVIATION = "Both pictures are among the points; v may lead backwards."
 ALREADY_THERE = "How often the source image was on the target side before any edit, so that v {}."
+
+
+def deviations_of(reading: PaperReading) -> tuple[str, ...]:
+    """Return how a reading deviates from the paper, or what it follows to the letter."""
+    moved = UNCLAMPED_DEVIATION if reading.unclamped else CLAMPED_DEVIATION
+    return (
+        SUM_WEIGHTS_DEVIATION if reading.sums else MEAN_WEIGHTS_DEVIATION,
+        PICTURES_DEVIATION if reading.pictures else moved,
+        DROPPED_DEVIATION if reading.dropped else CLIPPED_DEVIATION,
+        *COMMON_DEVIATIONS,
+    )
 
 
 class AugClip(Protocol):
@@ -64,19 +77,18 @@ class AugClip(Protocol):
     version = "2"
     scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)
 
-    def __init__(
-        self, name: str, reading: PaperReading, deviations: tuple[str, ...], options: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, reading: PaperReading, options: Mapping[str, str] | None = None) -> None:
         self._base = name
         self._option_texts = dict(options or {})
         self._options: AugClipOptions = read_options(name, self._option_texts)
-        self._reading = reading
+        self._base_reading = reading
+        self._reading = reading.with_options(self._option_texts)
         self.name = format_variant(name, self._option_texts)
-        self.deviations = deviations
+        self.deviations = deviations_of(self._reading)
         self.judge = self._options.judge or None
         self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)
         already_there = ALREADY_THERE.format(
-            "leads backwards" if reading.pictures else "is 0 and both pictures are compared"
+            "leads backwards" if self._reading.leads_backwards else "is 0 and both pictures are compared"
         )
         self.sets = (
             ScoreSpec("misclassified", False, (0.0, 1.0), "Mean share of points on the wrong side (table 11)."),
@@ -84,14 +96,14 @@ class AugClip(Protocol):
         )
 
     def variant(self, options: Mapping[str, str]) -> AugClip:
-        """Return a variant, such as `augclip[lda]` or `augclip[judge=gpt-4o,number=10]`."""
-        return AugClip(self._base, self._reading, self.deviations, options)
+        """Return a variant, such as `augclip[lda]`, `augclip[sum,unclamped]` or `augclip[judge=gpt-4o,number=10]`."""
+        return AugClip(self._base, self._base_reading, options)
 
     def with_models(self, models: Mapping[str, str]) -> AugClip:
         """Return the protocol with the judge's name, if a judge writes the attributes."""
         if self._options.origin != "judge" or self._options.judge or "judge" not in models:
             return self
-        return AugClip(self._base, self._reading, self.deviations, {**self._option_texts, "judge": models["judge"]})
+        return AugClip(self._base, self._base_reading, {**self._option_texts, "judge": models["judge"]})
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Score an outcome by its cosine with the ideal edit."""
@@ -170,6 +182,7 @@ class AugClip(Protocol):
         return np.asarray(after, dtype=np.float64) - before
 
 
-augclip = AugClip("augclip", PaperReading(), PAPER_DEVIATIONS)
-augclip_by_sums = AugClip("augclip@sum", PaperReading(sums=True), SUM_DEVIATIONS)
-augclip_as_in_the_appendix = AugClip("augclip@appendix", PaperReading(pictures=True), APPENDIX_DEVIATIONS)
+augclip = AugClip("augclip", PaperReading())
+augclip_by_sums = AugClip("augclip@sum", PaperReading(sums=True))
+augclip_as_in_the_appendix = AugClip("augclip@appendix", PaperReading(pictures=True))
+augclip_literal = AugClip("augclip@literal", PaperReading(sums=True, pictures=True, unclamped=True, dropped=True))

@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -26,7 +26,7 @@ from editgauge.instructions.parsed import parse_single_step
 from editgauge.judges import Answer, LabeledImage, Question
 from editgauge.judges._parsing import strip_reasoning
 from editgauge.judges._questions import FreeText, Structured
-from editgauge.judges.prompts import Prompt, RenderedPrompt
+from editgauge.judges.prompts import Prompt
 from editgauge.methods.prompts import render
 from editgauge.types import Edit
 
@@ -157,8 +157,8 @@ class AttributeListForm(Structured[AttributeList]):
 def _read_list(text: str) -> list[Any] | None:
     """Return the list in JSON or Python syntax, bare or fenced; None for anything else.
 
-    >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
-    (['black cat', 'grass'], ['red'], None)
+    >>> _read_list("['black cat', 'grass']"), _read_list("red, green")
+    (['black cat', 'grass'], None)
     """
     bare = _FENCE.sub("", strip_reasoning(text)).strip()
     if not (bare.startswith("[") and bare.endswith("]")):
@@ -221,8 +221,8 @@ async def ask_attributes(
     caption = " ".join(str((await ask(caption_question.again(repetition))).value).split())
     rules = requested.prompt_rules
     words = (
-        _filled(of_source, rules, caption=caption),
-        _filled(of_target, rules, caption=caption, request=request),
+        of_source.render_known(caption=caption, **rules),
+        of_target.render_known(caption=caption, request=request, **rules),
     )
     questions = [
         Question(words=rendered, form=AttributeListForm(AttributeList)).again(repetition) for rendered in words
@@ -231,11 +231,6 @@ async def ask_attributes(
     if not before or not after:
         raise UnscorableError("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
     return Attributes(before, after, by, caption)
-
-
-def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedPrompt:
-    """Fill the slots of a prompt; custom prompts may leave out length and amount."""
-    return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 
 
 def written_by(judge: str, prompt: OpenPrompt, requested: AttributeRequest) -> str:

@@ -15,19 +15,22 @@ MIN_WEIGHT = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """One positive weight per attribute of the two sets, and how they were clipped."""
+    """One weight per attribute of the two sets, and how many were not positive."""
 
     source: Floats
     target: Floats
     clipped_source: float = 0.0
-    """Fraction of source attributes whose weight was clipped."""
+    """Fraction of source attributes whose weight was clipped or dropped."""
     clipped_target: float = 0.0
     abandoned: bool = False
     """Whether a whole set was clipped, so that all attributes have equal weight."""
 
     def scaled(self) -> Weights:
         """Return the weights scaled to mean 1, so that C means the same as without weights."""
-        mean = float(np.concatenate([self.source, self.target]).mean())
+        weights = np.concatenate([self.source, self.target])
+        if not (weights > 0).any():
+            return self
+        mean = float(weights[weights > 0].mean())
         return Weights(self.source / mean, self.target / mean, self.clipped_source, self.clipped_target, self.abandoned)
 
 
@@ -36,9 +39,22 @@ def even_weights(source: Vectors, target: Vectors) -> Weights:
     return Weights(np.ones(len(source)), np.ones(len(target)))
 
 
-def relative_weights(source: Vectors, target: Vectors, *, sums: bool = False) -> Weights:
-    """Return importance plus collision (eq. 4-6), by mean cosines or by sums as printed."""
-    return clip_weights(*(_relative(*pair, sums=sums) for pair in ((source, target), (target, source))))
+def relative_weights(source: Vectors, target: Vectors, *, sums: bool = False, dropped: bool = False) -> Weights:
+    """Return importance plus collision (eq. 4-6), by mean cosines or by sums as printed.
+
+    Args:
+        source: one row per source attribute
+        target: one row per target attribute
+        sums: whether cosines are summed instead of averaged
+        dropped: whether attributes without a positive weight are left out instead of clipped
+
+    """
+    source_weights, target_weights = _relative(source, target, sums=sums), _relative(target, source, sums=sums)
+    if dropped:
+        return Weights(
+            source_weights, target_weights, float((source_weights <= 0).mean()), float((target_weights <= 0).mean())
+        )
+    return clip_weights(source_weights, target_weights)
 
 
 def naive_weights(source: Vectors, target: Vectors, direction: Vectors) -> Weights:
@@ -111,7 +127,8 @@ def fit(
     Args:
         source: one row per source attribute.
         target: one row per target attribute.
-        weights: weight of each attribute; equal by default. LDA takes none.
+        weights: weight of each attribute; equal by default. LDA takes none. Attributes without a positive weight are
+            left out.
         classifier: `svm`, `lda` (with Ledoit and Wolf's shrinkage) or `logistic`.
         c: how much a misclassified attribute costs relative to |w|; LDA takes none.
 
@@ -125,7 +142,10 @@ def fit(
     order = np.array(
         sorted(range(len(points)), key=lambda row: (labels[row], points[row].tobytes(), sample_weights[row]))
     )
+    order = order[sample_weights[order] > 0]
     points, labels, sample_weights = points[order], labels[order], sample_weights[order]
+    if len(np.unique(labels)) < 2:
+        raise ValueError("a whole set of attributes has no positive weight, so that nothing can be parted")
     if classifier == "svm":
         w, b = _svm(points, labels, sample_weights, c)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -40,7 +40,9 @@ EXCLUSIVE_OPTIONS = (
     ("lda", "c"),
 )
 VALUE_OPTIONS = ("number", "judge", "c")
-FLAG_OPTIONS = ("unweighted", "naive", "lda", "logistic", *LENGTHS, "rules", "judge")
+READING_OPTIONS = {"sum": "sums", "pictures": "pictures", "unclamped": "unclamped", "dropped": "dropped"}
+"""Options that read the paper otherwise, with the field of `PaperReading` that each sets."""
+FLAG_OPTIONS = ("unweighted", "naive", "lda", "logistic", *LENGTHS, "rules", "judge", *READING_OPTIONS)
 ALL_OPTIONS = tuple(dict.fromkeys((*FLAG_OPTIONS, *VALUE_OPTIONS)))
 
 
@@ -74,7 +76,7 @@ def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
     if faults:
         raise BadInputError(
             f"'{format_variant(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
-            "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
+            f"c=NUMBER; short or long; number=10|20|30; rules or judge=NAME; and any of {', '.join(READING_OPTIONS)}.",
             faults,
         )
     length: Length | None = next((name_of_length for name_of_length in LENGTHS if name_of_length in texts), None)
@@ -102,11 +104,24 @@ class PaperReading:
     Args:
         sums: sum weights as printed in eq. 4 and 5, instead of means
         pictures: include both images in the points as in appendix B, and allow a change in either direction
+        unclamped: allow a change in either direction, as eq. 10 prints it
+        dropped: leave attributes without a positive weight out, as scikit-learn does, instead of clipping the weight
 
     """
 
     sums: bool = False
     pictures: bool = False
+    unclamped: bool = False
+    dropped: bool = False
+
+    @property
+    def leads_backwards(self) -> bool:
+        """Whether a source image on the target side is moved back."""
+        return self.pictures or self.unclamped
+
+    def with_options(self, texts: Mapping[str, str]) -> PaperReading:
+        """Return the reading with the options of a variant, such as `augclip[sum,unclamped]`."""
+        return replace(self, **{field_name: True for option, field_name in READING_OPTIONS.items() if option in texts})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +161,7 @@ def fit_ideal_edit(embedded: EmbeddedOutcome, options: AugClipOptions, reading: 
         hyperplane = fit(source, target, weights, options.classifier, options.c)
     except ValueError as error:
         raise UnscorableError("not_applicable", str(error)) from error
-    change = (hyperplane.reach if reading.pictures else hyperplane.modification)(embedded.source_image)
+    change = (hyperplane.reach if reading.leads_backwards else hyperplane.modification)(embedded.source_image)
     return FittedEdit(
         weights=weights,
         hyperplane=hyperplane,
@@ -165,7 +180,7 @@ def _weights(
         return even_weights(source, target)
     if options.weighting == "naive" and direction is not None:
         return naive_weights(source, target, direction).scaled()
-    weights = relative_weights(source, target, sums=reading.sums)
+    weights = relative_weights(source, target, sums=reading.sums, dropped=reading.dropped)
     return weights if reading.sums else weights.scaled()
 
 
@@ -292,7 +307,8 @@ def _weights_evidence(attributes: Attributes, result: FittedEdit, reading: Paper
     ]
     if weights.abandoned:
         return [f"Weights were not positive for {' and '.join(clipped)} attributes, a whole set: all weigh the same."]
-    return [f"Weights were not positive for {' and '.join(clipped)} attributes, and were clipped."] if clipped else []
+    fate = "which were left out" if reading.dropped else "and were clipped"
+    return [f"Weights were not positive for {' and '.join(clipped)} attributes, {fate}."] if clipped else []
 
 
 def _sides(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
@@ -301,7 +317,7 @@ def _sides(attributes: Attributes, result: FittedEdit, reading: PaperReading) ->
     sentences = [f"{wrong} of {source + target} points are on the wrong side of the hyperplane."]
     if wrong >= min(source, target):
         sentences.append("As many as a whole set are: the hyperplane hardly parts them, and a larger c would.")
-    if result.already_there and reading.pictures:
+    if result.already_there and reading.leads_backwards:
         sentences.append("The source image is on the target side: the ideal edit would move it back.")
     elif result.already_there:
         sentences.append(

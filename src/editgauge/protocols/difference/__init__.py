@@ -14,10 +14,13 @@ from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import attempt, attempt_all
+from editgauge.protocols._watermark import NOTE as WATERMARK_NOTE
+from editgauge.protocols._watermark import without_watermark
 from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
 from editgauge.protocols.difference._model_captions import (
     MAX_TRIPLETS,
     ModelDifferences,
+    ask_common_difference,
     ask_same_difference,
     find_human_captions,
     human_captions,
@@ -91,7 +94,6 @@ class DifferenceCaptions(Protocol):
 
     about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."
     paper = "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988"
-    version = "3"
     sets = SETS
 
     def __init__(
@@ -112,6 +114,7 @@ class DifferenceCaptions(Protocol):
         self.prefers = ("detector",) if "pipeline" in self._options else ()
         self.uses = ("detector",)
         self.scores = (*SPECS, *([OBJECTS] if "detector" in self._models else []))
+        self.version = "4" if released else "3"
         self.deviations = DEVIATIONS + (RELEASED_DEVIATIONS if released else ())
         self._report = REPORTERS[self._options.get("pipeline")]
 
@@ -137,6 +140,7 @@ class DifferenceCaptions(Protocol):
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Score the reported differences alone and against people's captions."""
+        item = without_watermark(item) if self._released else item
         answer = await self._report(item, perception, self._judge)
         evidence = (
             Note(f"Told: {answer.caption or 'no difference'}"),
@@ -158,11 +162,13 @@ class DifferenceCaptions(Protocol):
         counts = Counter({self._judge: QUESTION_COUNTS[self._options.get("pipeline")] * outcomes})
         people = max_human_captions(edit)
         if self.grader and people:
-            counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
+            main_questions = 2 if self._released else people
+            counts[self.grader] += (main_questions + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
     async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return the number of differences, the caption, and people's captions."""
+        item = without_watermark(item) if self._released else item
         answer = await self._report(item, perception, self._judge)
         people = find_human_captions(item.edit, item.outcome)
         return (
@@ -178,10 +184,15 @@ class DifferenceCaptions(Protocol):
     async def _main_matched(
         self, item: Item, answer: ModelDifferences, perception: JudgingPerception
     ) -> Score | Unscored:
-        people = [first_change(caption) for caption in human_captions(item.edit, item.outcome)]
+        captions = human_captions(item.edit, item.outcome)
         main = answer.main
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
+        if self._released and self.grader:
+            common = await perception.ask(ask_common_difference(captions), role=self.grader)
+            people = [common.value]
+        else:
+            people = [first_change(caption) for caption in captions]
         compare = self._same_by_judge if self.grader else self._same_by_rules
         compared = await gather(*(compare(sentence, main, answer, perception) for sentence in people))
         decisions = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
@@ -245,7 +256,7 @@ class DifferenceCaptions(Protocol):
     ) -> tuple[TripletAgreement, TripletAgreement]:
         """Return strict and soft agreement."""
         opinion = ask_judge(perception, self.grader) if self.grader else ask_embedder(perception)
-        is_same = await match_objects(human, model, opinion)
+        is_same = await match_objects(human, model, opinion, released=self._released)
         strict = agreement(human, model, is_same, released=self._released)
         return strict, agreement(human, model, is_same, soft=True, released=self._released)
 
@@ -272,6 +283,11 @@ DEVIATIONS = (
 RELEASED_DEVIATIONS = (
     "As the released notebooks count: several differences may match the same one, Replace equals Change Attribute, an "
     "addition's source and a removal's target are ignored.",
+    "As there, objects without a related noun are different, and the grader decides about the others; without a "
+    "grader, sentence embeddings do.",
+    "As there, the grader takes people's main difference from all captions together; without a grader it is the first "
+    "change of each caption.",
+    WATERMARK_NOTE,
 )
 
 difference_captions = DifferenceCaptions()

@@ -18,6 +18,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.judges import LabeledImage, Question
 from editgauge.judges._questions import FreeText, Structured, YesNo
+from editgauge.judges.prompts import Prompt
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary._phrases import singulars
 from editgauge.protocols._objects import crop, detect
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     from editgauge.models.vocabulary._wordnet import WordNet
     from editgauge.protocols import JudgingPerception
     from editgauge.types import Edit, Item, Outcome
+
+
+COMMON_DIFFERENCE = Prompt(
+    "common_difference",
+    1,
+    "Several people compared the same two pictures. Each wrote down what differs between them:\n\n{captions}\n\n"
+    "Which single difference do all of them report as the most important one? Reply with one sentence about that "
+    "difference, and nothing else.",
+)
 
 
 class _Answer(BaseModel):
@@ -99,6 +109,11 @@ def ask_triplets(caption: str, perception: JudgingPerception) -> Question[Triple
 def ask_same_difference(first: str, second: str, perception: JudgingPerception) -> Question[bool]:
     """Return the question whether two sentences describe the same difference."""
     return Question(words=perception.prompt("main_difference_match").render(first=first, second=second), form=YesNo())
+
+
+def ask_common_difference(captions: Sequence[str]) -> Question[str]:
+    """Return the question for the main difference that all captions of one edit have in common."""
+    return Question(words=COMMON_DIFFERENCE.render(captions="\n\n".join(captions)), form=FreeText())
 
 
 def ask_caption(image: Pixels, perception: JudgingPerception) -> Question[str]:

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question
 from editgauge.judges._questions import YesNo
-from editgauge.models.vocabulary import synonyms
+from editgauge.models.vocabulary import synonyms, wordnet_here
 from editgauge.models.vocabulary._phrases import plain_words, singulars, without_what_follows
 
 if TYPE_CHECKING:
@@ -215,13 +215,55 @@ def same_nouns(first: str, second: str) -> bool:
     return bool(first_nouns & second_nouns) or bool(_wider(first_nouns) & second_nouns)
 
 
-async def match_objects(human: Sequence[Triplet], model: Sequence[Triplet], opinion: AsksSame) -> SameObject:
-    """Decide for all pairs of objects whether they are the same; a model decides where words do not."""
+async def match_objects(
+    human: Sequence[Triplet], model: Sequence[Triplet], opinion: AsksSame, *, released: bool = False
+) -> SameObject:
+    """Decide for all pairs of objects whether they are the same; a model decides where words do not.
+
+    Args:
+        human: the differences that a person named
+        model: the differences that a model named
+        opinion: asks a model about two names
+        released: as in the released notebook: names without a related noun are different, and only the others are asked
+
+    """
     pairs = list(object_pairs(human, model))
-    undecided = [pair for pair in pairs if not same_nouns(*pair)]
-    opinions = zip(undecided, await gather(*(opinion(*pair) for pair in undecided)), strict=True)
-    answers = {**dict.fromkeys(pairs, True), **dict(opinions)}
+    if released:
+        answers = {(first, second): first == second for first, second in pairs}
+        undecided = [pair for pair in pairs if not answers[pair] and share_related_noun(*pair)]
+    else:
+        answers = {pair: same_nouns(*pair) for pair in pairs}
+        undecided = [pair for pair in pairs if not answers[pair]]
+    answers |= zip(undecided, await gather(*(opinion(*pair) for pair in undecided)), strict=True)
     return lambda first, second: answers[first, second]
+
+
+def share_related_noun(first: str, second: str) -> bool:
+    """Return whether two names have a noun in common, or related ones, as the released notebook decides whom to ask.
+
+    Related are the words of a noun's most frequent sense, of what that is a kind of, and of its kinds.
+
+    >>> share_related_noun("red car", "toy car"), share_related_noun("car", "spoon")
+    (True, False)
+    """
+    first_nouns, second_nouns = _related_nouns(first), _related_nouns(second)
+    return bool(first_nouns & second_nouns)
+
+
+def _related_nouns(name: str) -> set[str]:
+    wordnet = wordnet_here()
+    related: set[str] = set()
+    for word in plain_words(name):
+        forms = (*singulars(word), word)
+        if wordnet is None:
+            related.update(forms)
+            continue
+        noun = next((form for form in forms if wordnet.senses(form)), None)
+        if noun is not None:
+            sense = wordnet.senses(noun)[0]
+            senses = (sense, *wordnet.kind_of(sense), *wordnet.kinds(sense))
+            related |= {noun, *(lemma.casefold() for kind in senses for lemma in wordnet.names(kind))}
+    return related
 
 
 def same_object(first: str, second: str, perception: JudgingPerception) -> Question[bool]:

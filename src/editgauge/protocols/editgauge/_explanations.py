@@ -117,6 +117,9 @@ def request_evidence(view: View) -> tuple[Evidence, ...]:
     for role, answer in view.classes.items():
         probabilities = f"'{answer.label}' {answer.before:.2f} before, {answer.after:.2f} after"
         pieces.append(Note(f"Classifier: {probabilities}{EXPECTATIONS.get(role, '')}."))
+    if view.related is not None:
+        probabilities = f"{view.related.before:.2f} before, {view.related.after:.2f} after"
+        pieces.append(Note(f"Classifier, nearest known words ({view.related.label}): {probabilities}; not used."))
     if view.edit.type == "color" and view.subject_colors is not None and not view.has_subject:
         pieces.append(Note("The subject was not detected; its color was measured where the image changed most."))
     pieces += [Note(f"The detector did not look for it: {reason}.") for reason in dict.fromkeys(view.unknown.values())]

@@ -19,7 +19,7 @@ from editgauge.judges._questions import Scale
 from editgauge.protocols.editgauge._roles import roles_of
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols import JudgingPerception
     from editgauge.types import Edit, Item
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -56,41 +56,30 @@ class LinearModel:
 
 
 @dataclass(frozen=True, slots=True)
-class TreeNode:
-    """A leaf of a tree, or a question about one feature."""
+class Curve:
+    """Piecewise linear effect of one feature; 0 on average over the outcomes of the fit."""
 
-    value: float
-    """Mean of the leaves below."""
-    feature: str = ""
-    """Empty for a leaf."""
-    threshold: float = 0.0
-    """Values up to it go left."""
-    left: int = 0
-    right: int = 0
-    missing: int = 0
-    """Where a missing value goes: the left or the right node."""
+    knots: tuple[float, ...]
+    slopes: tuple[float, ...]
+    """Change of the slope at each knot."""
+    offset: float
+
+    def __call__(self, value: float) -> float:
+        """Return the effect of a value on the log-odds."""
+        bends = zip(self.knots, self.slopes, strict=True)
+        return sum(slope * max(0.0, value - knot) for knot, slope in bends) - self.offset
 
 
 @dataclass(frozen=True, slots=True)
-class TreeModel:
-    """Boosted trees."""
+class CurveModel:
+    """Logistic model of one curve per feature; a missing value adds nothing."""
 
     intercept: float
-    slope: float
-    """Calibration of the trees' sum on unseen photographs (Platt)."""
-    trees: tuple[tuple[TreeNode, ...], ...]
+    curves: Mapping[str, Curve]
 
     def predict(self, values: Values) -> Prediction:
         """Return the probability for an item's features."""
-        effects: dict[str, float] = {}
-        for tree in self.trees:
-            node = tree[0]
-            while node.feature:
-                value = values[node.feature]
-                index = node.missing if value is None else node.left if value <= node.threshold else node.right
-                moved = self.slope * (tree[index].value - node.value)
-                effects[node.feature] = effects.get(node.feature, 0.0) + moved
-                node = tree[index]
+        effects = {name: curve(value) for name, curve in self.curves.items() if (value := values[name]) is not None}
         return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
 
 
@@ -111,7 +100,7 @@ class FittedModels:
     """All that was fitted, and on what."""
 
     linear: Mapping[Model, LinearModel]
-    fallback: TreeModel
+    fallback: CurveModel
     confidence: tuple[ConfidenceLevel, ...]
     """By answer, highest level first."""
     provenance: Mapping[str, Any]
@@ -166,10 +155,8 @@ def read_fitted(text: str) -> FittedModels:
     linear: dict[Model, LinearModel] = {
         name: _read_linear(content["models"][name]) for name in FEATURES if name != "fallback"
     }
-    trees = content["models"]["fallback"]
-    fallback = TreeModel(
-        trees["intercept"], trees["slope"], tuple(_read_tree(tree, FEATURES["fallback"]) for tree in trees["trees"])
-    )
+    curves = content["models"]["fallback"]
+    fallback = CurveModel(curves["intercept"], {name: _read_curve(curve) for name, curve in curves["curves"].items()})
     confidence = tuple(ConfidenceLevel(**level) for level in content["confidence"])
     return FittedModels(linear, fallback, confidence, content["provenance"])
 
@@ -180,11 +167,5 @@ def _read_linear(content: Mapping[str, Any]) -> LinearModel:
     return LinearModel(content["intercept"], content["weights"], vector, content.get("token_offset", 0.0))
 
 
-def _read_tree(rows: Sequence[Sequence[float]], names: tuple[str, ...]) -> tuple[TreeNode, ...]:
-    """Read a tree: a leaf is its value; a question adds feature, threshold, left, right, and the way if missing."""
-    return tuple(
-        TreeNode(row[0])
-        if len(row) == 1
-        else TreeNode(row[0], names[int(row[1])], row[2], int(row[3]), int(row[4]), int(row[5]))
-        for row in rows
-    )
+def _read_curve(content: Mapping[str, Any]) -> Curve:
+    return Curve(tuple(content["knots"]), tuple(content["slopes"]), content["offset"])

@@ -46,6 +46,8 @@ MAX_UNTOUCHED_CHANGE = 0.2
 """Greatest change of any patch below which nothing was edited: 36 of 648 rated outcomes, none of them called done."""
 MIN_VISIBLE_CHANGE = 0.4
 """Greatest change of any patch from which something was clearly edited."""
+FULL_COLOR_GAIN = 0.2
+"""Gain of color at which an object was clearly edited: patch tokens hardly change when only a color does."""
 FULL_MOVE = 0.1
 """Of the diagonal: a movement from there is as good as any farther one."""
 SAME_OBJECT_OVERLAP = 0.5
@@ -143,6 +145,9 @@ def request_features(view: View) -> Values:
     greatest = view.tokens.get("greatest_changed")
     untouched = None if greatest is None else max(0.0, 1 - greatest / MIN_VISIBLE_CHANGE)
     values = _measured_features(view) if explain_missing_request(view) is None else dict.fromkeys(REQUEST_FEATURES)
+    gain = values.get("color_gain")
+    if untouched is not None and gain is not None:
+        untouched = max(0.0, untouched - max(0.0, gain) / FULL_COLOR_GAIN)
     return {**values, "untouched": untouched}
 
 

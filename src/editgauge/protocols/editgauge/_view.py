@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ from editgauge._vision.object_changes import HALF_SURE, DetectedObject
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
+from editgauge.models.vocabulary import siblings
+from editgauge.models.vocabulary.imagenet import classes_of
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import operating_point
 from editgauge.protocols.editgauge._appearance import Color, middle_color, style_fit
@@ -37,13 +39,15 @@ from editgauge.protocols.editgauge._tokens import (
 from editgauge.protocols.preservation import in_frame
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item
 
 OUTLINE_MARGIN = 0.012
 """Of the longer side: how far around its outline the edge of an object may reach."""
 MIN_CLASS_PROBABILITY = 0.05
 """Probability of a class below which the other image is not checked for it."""
+MAX_RELATIVES = 40
+"""Classes that still say something about an object which is none of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +91,8 @@ class View:
     """Why the detector could not look for an object, by role."""
     classes: dict[str, ClassProbability] = field(default_factory=dict)
     """What a classifier calls the changed regions, for `comes` and `goes`."""
+    related: ClassProbability | None = None
+    """The same for the nearest relatives of a requested object that no model knows."""
     texts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     """Lines of text in both images, for edits of text; None without a text reader."""
     tokens: dict[str, float] = field(default_factory=dict)
@@ -213,8 +219,13 @@ async def build_view(item: Item, perception: Perception) -> View:
         role: label for role, label in labels.items() if role in ("comes", "goes") and perception.knows(label)
     }
     classes = await gather(
-        *(_classify(perception, item, role, label, tokens.boxes) for role, label in classified.items())
+        *(
+            _classify(perception, item, role, label, classes_of(label), tokens.boxes)
+            for role, label in classified.items()
+        )
     )
+    is_unknown = isinstance(dict(zip(labels, answers, strict=True)).get("comes"), str) and "comes" not in classified
+    related = await _classify_relatives(perception, item, labels["comes"], tokens.boxes) if is_unknown else None
     return View(
         edit=item.edit,
         source=item.source,
@@ -228,6 +239,7 @@ async def build_view(item: Item, perception: Perception) -> View:
         pairs={role: pair for role, pair in zip(labels, answers, strict=True) if isinstance(pair, ObjectPair)},
         unknown={role: reason for role, reason in zip(labels, answers, strict=True) if isinstance(reason, str)},
         classes=dict(zip(classified, classes, strict=True)),
+        related=related,
         texts=await _read_texts(item, perception) if item.edit.type == "text" else None,
         tokens=tokens.features,
         change=tokens.change,
@@ -319,17 +331,47 @@ async def _read_texts(item: Item, perception: Perception) -> tuple[tuple[str, ..
 
 
 async def _classify(
-    perception: Perception, item: Item, role: str, label: str, boxes: Sequence[BoxSides]
+    perception: Perception, item: Item, role: str, label: str, classes: frozenset[int], boxes: Sequence[BoxSides]
 ) -> ClassProbability:
     """Classify first the image where the object should be, then the other one at the regions where it may be."""
     first, second = (item.edited, item.source) if role == "comes" else (item.source, item.edited)
     regions: list[BoxSides | None] = [None, *boxes]
-    present = await gather(*(_probability(perception, first, box, label) for box in regions))
+    present = await gather(*(_probability(perception, first, box, classes) for box in regions))
     likely = [box for box, value in zip(regions, present, strict=True) if value >= MIN_CLASS_PROBABILITY]
-    opposite = await gather(*(_probability(perception, second, box, label) for box in (likely or [None])))
+    opposite = await gather(*(_probability(perception, second, box, classes) for box in (likely or [None])))
     highest = max(present), max(opposite)
     return ClassProbability(label, *(reversed(highest) if role == "comes" else highest))
 
 
-async def _probability(perception: Perception, image: Pixels, box: BoxSides | None, label: str) -> float:
-    return (await perception.classify(image, box)).share(label)
+async def _classify_relatives(
+    perception: Perception, item: Item, label: str, boxes: Sequence[BoxSides]
+) -> ClassProbability | None:
+    """Classify the nearest relatives of a requested object that no model knows."""
+    relatives = _known_relatives(perception, label)
+    classes = frozenset().union(*map(classes_of, relatives))
+    if not classes or len(classes) > MAX_RELATIVES:
+        return None
+    return await _classify(perception, item, "comes", ", ".join(relatives), classes, boxes)
+
+
+async def _probability(perception: Perception, image: Pixels, box: BoxSides | None, classes: frozenset[int]) -> float:
+    return float((await perception.classify(image, box)).probabilities[sorted(classes)].sum())
+
+
+def _known_relatives(perception: Perception, label: str) -> list[str]:
+    """Return the head noun of a label if the classifier knows it, else its kin in WordNet that the classifier knows."""
+    words = label.split()
+    for start in range(len(words)):
+        noun = " ".join(words[start:])
+        kin = [noun] if perception.knows(noun) else [word for word in _kin(noun) if perception.knows(word)]
+        if kin:
+            return kin
+    return []
+
+
+@lru_cache(maxsize=1024)
+def _kin(noun: str) -> tuple[str, ...]:
+    try:
+        return siblings(noun)
+    except UnscorableError:  # no such noun, or no WordNet
+        return ()

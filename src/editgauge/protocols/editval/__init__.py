@@ -18,7 +18,7 @@ from editgauge.protocols.editval._rules import EditValOptions, EditValScene, Rul
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
 COMMON_DEVIATIONS = (

@@ -27,7 +27,7 @@ from editgauge.types import Edit, Item, Score
 
 if TYPE_CHECKING:
     from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Relation
 
 QUERY = "a photo of {}"

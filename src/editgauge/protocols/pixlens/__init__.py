@@ -18,7 +18,7 @@ from editgauge.protocols.pixlens._rules import PixLensScene
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols.pixlens._preservation import Masks, Similarity
     from editgauge.protocols.pixlens._rules import Rule
 

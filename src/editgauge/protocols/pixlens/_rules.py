@@ -38,7 +38,7 @@ from editgauge.types import Score
 
 if TYPE_CHECKING:
     from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item
 
 

@@ -15,9 +15,9 @@ from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
 from editgauge.analysis.choice_agreement import JUDGE_SPEC as JUDGED
-from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.evidence import Note, from_json
 from editgauge.reports._figures import ProfileRow, plot_profile
+from editgauge.results import OutcomeKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -55,7 +55,7 @@ class JudgeDispute:
 
     outcome: JudgedOutcome
     instruction: str
-    apart: str
+    spread: str
     answers: list[JudgeAnswer]
 
 
@@ -71,7 +71,7 @@ class JudgeDisputes:
     equal: int
     """Of these, how many got the same score of all."""
     agreement: str
-    shown: list[JudgeDispute]
+    examples: list[JudgeDispute]
 
 
 def judge_disputes(context: Context) -> list[JudgeDisputes]:
@@ -122,7 +122,7 @@ def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: C
         outcomes=int(counted.sum()),
         equal=sum(not spread[index] for index in order),
         agreement=f"none ({alpha.reason})" if alpha.value is None else f"{alpha.value:.2f}{interval}",
-        shown=[
+        examples=[
             JudgeDispute(
                 outcomes[index],
                 str(context.run.edits.get(outcomes[index].edit, {}).get("instruction") or ""),

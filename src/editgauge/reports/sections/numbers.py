@@ -58,11 +58,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """One score, averaged in every way."""
+    """One score, averaged in every aggregation."""
 
     title: str
-    ways: Mapping[str, str]
-    """Each way of averaging, and what it means."""
+    aggregations: Mapping[str, str]
+    """Name and meaning of each aggregation."""
     of_paper: str | None
     """The one that the paper reports."""
     rows: dict[str, tuple[str, ...]]
@@ -71,7 +71,7 @@ class Aggregated:
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """A figure of a paper for every method, and the same values averaged otherwise."""
+    """A figure of a paper for every method, and the same values under other averages."""
 
     title: str
     paper: str
@@ -97,16 +97,19 @@ def _aggregate_score(context: Context, protocol: str, name: str) -> Aggregated:
     averages = aggregations(context.run, protocol, name)
     table = context.table((protocol, name))
 
-    def text(estimates: Mapping[str, Estimate], way: str) -> str:
-        return estimate_text(estimates.get(way), table.spec.range, table.decimals)
+    def text(estimates: Mapping[str, Estimate], aggregation: str) -> str:
+        return estimate_text(estimates.get(aggregation), table.spec.range, table.decimals)
 
-    rows = {method: tuple(text(averages[method], way) for way in METHOD_AGGREGATIONS) for method in context.methods}
-    over_all = {way: text(averages["all"], way) for way in OVERALL_AGGREGATIONS}
+    rows = {
+        method: tuple(text(averages[method], aggregation) for aggregation in METHOD_AGGREGATIONS)
+        for method in context.methods
+    }
+    over_all = {aggregation: text(averages["all"], aggregation) for aggregation in OVERALL_AGGREGATIONS}
     return Aggregated(table.title, METHOD_AGGREGATIONS, paper_aggregation(protocol), rows, over_all)
 
 
 def _aggregations_content(context: Context) -> dict[str, Any] | None:
-    """Return the headline scores averaged in every way, and the figures of papers."""
+    """Return the headline scores averaged in every aggregation, and the figures of papers."""
     scores = [_aggregate_score(context, *key) for key in context.headlines]
     meanings = METHOD_AGGREGATIONS | OVERALL_AGGREGATIONS
     return {"scores": scores, "figures": _figure_tables(context), "meanings": meanings} if scores else None
@@ -153,7 +156,7 @@ def _side_by_side_plot(context: Context, table: ScoreTable) -> Markup:
         row = [cell.cell.mean if (cell := table.rows[kind][column]) else None for kind in kinds]
         marks = [Mark(mean.value, mean.low, mean.high) if mean else None for mean in row]
         series.append(Series(method, [*marks, _total_mark(totals[method].get("by_type")) if all(marks) else None]))
-    title = directed(table.title, table.spec.higher_is_better)
+    title = directed(table.title, higher_is_better=table.spec.higher_is_better)
     spoken = [*(UNIBENCH_NAMES[kind] for kind in kinds), TOTAL]
     return plot_series(series, spoken, table.scale, title, table.decimals)
 

@@ -251,7 +251,7 @@ def _method(cell: Cell, decimals: int) -> Markup:
     mean = cell.mean
     values = (mean.value, mean.low, mean.high) if mean else ()
     numbers = [text.number(value, decimals) for value in values if value is not None]
-    form = '{} <span class="told">{} [{}, {}]</span>' if len(numbers) > 1 else '{} <span class="told">{}</span>'
+    form = '{} <span class="numbers">{} [{}, {}]</span>' if len(numbers) > 1 else '{} <span class="numbers">{}</span>'
     return Markup(form).format(_bold(cell.method), *numbers)  # noqa: S704 - a phrase of this file
 
 

@@ -13,9 +13,9 @@ from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
 from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
-from editgauge.reports._gallery import how_surely_read
+from editgauge.reports._gallery import describe_parse
 from editgauge.reports._highlights import highlights
-from editgauge.reports._outcomes import Why, missing_scores
+from editgauge.reports._outcomes import NOT_APPLICABLE, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
@@ -41,15 +41,15 @@ class UnscoredReason:
     protocols: Counter[str] = field(default_factory=Counter)
     edit_types: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
-    """All count scores. What was said is reported without the folders of the machine."""
+    """All counters count scores; details come without the folders of the machine."""
 
     @property
-    def said(self) -> list[tuple[str, int]]:
+    def top_details(self) -> list[tuple[str, int]]:
         """The most frequent details."""
         return self.details.most_common(MAX_DETAILS)
 
     @property
-    def said_otherwise(self) -> int:
+    def more_details(self) -> int:
         """The number of other details."""
         return max(0, len(self.details) - MAX_DETAILS)
 
@@ -59,16 +59,23 @@ def failures(context: Context) -> list[UnscoredReason]:
     by_reason = {missing.reason: UnscoredReason(missing) for missing in missing_scores(context.incomplete)}
     for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
-        for (protocol, _), score in outcome.scores.items():
-            if isinstance(score, Why):
-                failure = by_reason[score.reason]
-                failure.methods[outcome.method] += 1
-                failure.protocols[protocol] += 1
-                if edit_type:
-                    failure.edit_types[edit_type] += 1
-                if score.detail:
-                    failure.details[score.detail] += 1
+        for record in outcome.unscored:
+            failure = by_reason[str(record.reason)]
+            failure.methods[outcome.method] += 1
+            failure.protocols[record.protocol] += 1
+            if edit_type:
+                failure.edit_types[edit_type] += 1
+            if record.detail:
+                failure.details[record.detail] += 1
     return list(by_reason.values())
+
+
+def _unscored(context: Context) -> Content:
+    reasons = failures(context)
+    return {
+        "failures": [failure for failure in reasons if failure.missing.reason != NOT_APPLICABLE],
+        "not_applicable": next((failure for failure in reasons if failure.missing.reason == NOT_APPLICABLE), None),
+    }
 
 
 def _overview(context: Context) -> Content:
@@ -121,7 +128,7 @@ def _groups(context: Context) -> Content | None:
 def _gallery(context: Context) -> Content:
     reasons = [missing.reason for missing in missing_scores(context.incomplete)]
     note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
-    readings = sorted({how_surely_read(edit) for edit in context.run.edits.values()} - {""})
+    readings = sorted({describe_parse(edit) for edit in context.run.edits.values()} - {""})
     return {
         "edit_types": context.edit_types,
         "divisions": divisions(context.run),
@@ -154,7 +161,7 @@ groups = TemplateSection("groups", "Groups", 45, _groups, EDIT_TYPES)
 summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES}, NUMBERS)
 sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
-unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
+unscored = TemplateSection("unscored", "Unscored", 60, _unscored)
 measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.methods_text(context.run)}, SETUP)
 
 

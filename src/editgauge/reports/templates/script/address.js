@@ -1,7 +1,7 @@
-/* The address holds the view: `#anchor?method=…&sort=…`, so that a link shows the same. */
+/* The URL holds the view, `#anchor?method=…&sort=…`, so that a link reproduces it. */
 
-const IN_THE_ADDRESS = ["text", "method", "type", ...groupFields, "reading", "status", "reason", "sort", "by", "evidence"];
-const TICKS = ["slider", "blind"];
+const ADDRESS_FIELDS = ["text", "method", "type", ...groupFields, "reading", "done", "status", "reason", "sort", "by", "evidence"];
+const ADDRESS_CHECKBOXES = ["slider", "blind"];
 
 function readAddress() {
   const [anchor, query] = location.hash.slice(1).split("?");
@@ -14,44 +14,44 @@ function decoded(text) {
 
 function writeAddress(anchor) {
   const query = new URLSearchParams();
-  for (const name of IN_THE_ADDRESS) {
+  for (const name of ADDRESS_FIELDS) {
     const value = filters.elements[name]?.value;
-    const usual = name === "evidence" && value === usualEvidence;
-    if (value && !usual && !(name === "by" && !filters.elements.sort.value)) query.set(name, value);
+    const isDefault = name === "evidence" && value === defaultEvidence;
+    if (value && !isDefault && !(name === "by" && !filters.elements.sort.value)) query.set(name, value);
   }
-  for (const name of TICKS) {
+  for (const name of ADDRESS_CHECKBOXES) {
     const box = filters.elements[name];
     if (box.checked !== box.defaultChecked) query.set(name, box.checked ? "on" : "off");
   }
   if (view.page > 0) query.set("page", view.page + 1);
-  const score = chosenScore();
+  const score = selectedScore();
   if (score) query.set("score", score);
-  const told = query.toString();
-  const hash = (anchor ? encodeURIComponent(anchor) : "") + (told ? `?${told}` : "");
+  const text = query.toString();
+  const hash = (anchor ? encodeURIComponent(anchor) : "") + (text ? `?${text}` : "");
   if (location.hash.slice(1) !== hash) history.replaceState(null, "", `#${hash}`);
 }
 
-function takeOver(query) {
+function applyQuery(query) {
   filters.reset();
-  for (const name of IN_THE_ADDRESS) {
+  for (const name of ADDRESS_FIELDS) {
     const field = filters.elements[name];
     if (field && query.has(name)) field.value = query.get(name);
     if (field && field.value === "" && field.options) field.selectedIndex = 0;
   }
-  for (const name of TICKS) {
+  for (const name of ADDRESS_CHECKBOXES) {
     if (query.has(name)) filters.elements[name].checked = query.get(name) === "on";
   }
-  if (query.has("score")) chooseScore(query.get("score"));
-  if (!query.has("by")) filters.elements.by.value = chosenScore();
+  if (query.has("score")) selectScore(query.get("score"));
+  if (!query.has("by")) filters.elements.by.value = selectedScore();
   view.page = Math.max(0, (Number.parseInt(query.get("page"), 10) || 1) - 1);
 }
 
-/* Goes to what the address names; without a query the filters stay, unless they hide the edit that is asked for. */
+/* Go to the anchor of the URL; without a query the filters stay, unless they hide the requested edit. */
 function followAddress() {
   const { anchor, query } = readAddress();
-  if (query) takeOver(query);
+  if (query) applyQuery(query);
   const turned = showTab(tabOf(anchor));
-  if (shownTab() === galleryTab) filter(view.page);
+  if (currentTab() === galleryTab) filter(view.page);
   if (anchor.startsWith("edit-")) showEdit(anchor.slice("edit-".length));
   document.querySelector(".target")?.classList.remove("target");
   const target = anchor && document.getElementById(anchor);
@@ -69,11 +69,11 @@ function followAddress() {
 
 function showEdit(id) {
   if (!gallery.edits.some((edit) => edit.id === id)) return;
-  if (!view.found.some(([edit]) => edit.id === id)) {
+  if (!view.matches.some(([edit]) => edit.id === id)) {
     filters.reset();
     filter();
   }
-  const place = view.found.findIndex(([edit]) => edit.id === id);
-  drawPage(Math.floor(place / EDITS_ON_A_PAGE));
-  drawAt(place % EDITS_ON_A_PAGE);
+  const index = view.matches.findIndex(([edit]) => edit.id === id);
+  drawPage(Math.floor(index / EDITS_PER_PAGE));
+  drawAt(index % EDITS_PER_PAGE);
 }

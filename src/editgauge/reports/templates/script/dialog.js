@@ -1,34 +1,34 @@
-/* A picture larger, inside the page: switch between its forms, go to its neighbors, Esc closes. */
+/* The larger view: switch between forms, step through outcomes, Esc closes. */
 
 const larger = document.getElementById("larger");
 const FORMS = ["edited", "source", "difference", "slider"];
 const current = { edit: null, outcome: null, form: "edited", map: null, opener: null };
 
-/* The outcome before or after the one that is shown, over all edits that match. */
+/* The previous or next outcome over all matching edits. */
 function neighbor(by) {
-  const at = view.found.findIndex(([edit]) => edit === current.edit);
+  const at = view.matches.findIndex(([edit]) => edit === current.edit);
   if (at < 0) return undefined;
-  const ordered = ([edit, outcomes]) => (blind() ? blindOrder(edit).filter((each) => outcomes.includes(each)) : outcomes);
-  const outcomes = ordered(view.found[at]);
+  const ordered = ([edit, outcomes]) => (blind() ? blindOrder(edit).filter((outcome) => outcomes.includes(outcome)) : outcomes);
+  const outcomes = ordered(view.matches[at]);
   const next = outcomes[outcomes.indexOf(current.outcome) + by];
   if (next) return [current.edit, next];
-  const found = by > 0 ? view.found.slice(at + 1).find((pair) => pair[1].length > 0) : view.found.slice(0, at).findLast((pair) => pair[1].length > 0);
-  return found && [found[0], ordered(found).at(by > 0 ? 0 : -1)];
+  const match = by > 0 ? view.matches.slice(at + 1).find((pair) => pair[1].length > 0) : view.matches.slice(0, at).findLast((pair) => pair[1].length > 0);
+  return match && [match[0], ordered(match).at(by > 0 ? 0 : -1)];
 }
 
 function openLarger(edit, outcome, form, opener) {
-  const first = outcome ?? view.found.find(([each]) => each === edit)[1][0] ?? null;
+  const first = outcome ?? view.matches.find(([candidate]) => candidate === edit)[1][0] ?? null;
   Object.assign(current, { edit, outcome: first, form, map: null, opener });
   drawLarger();
   if (!larger.open) larger.showModal();
   (larger.querySelector(".stage") ?? larger).focus();
 }
 
-/* The focus stays on the arrow one has pressed, else goes to the picture: keys must work on. */
+/* Keep the focus on the arrow that was pressed, else on the image, so that keys keep working. */
 function redraw() {
   const pressed = document.activeElement?.getAttribute("aria-label");
   drawLarger();
-  const same = [...larger.querySelectorAll("footer > button:enabled")].find((each) => each.getAttribute("aria-label") === pressed);
+  const same = [...larger.querySelectorAll("footer > button:enabled")].find((button) => button.getAttribute("aria-label") === pressed);
   (same ?? larger.querySelector(".stage:not(.sliding), .slide") ?? larger).focus();
 }
 
@@ -45,7 +45,7 @@ function possibleForms() {
   return FORMS.filter((form) => (form === "source" ? pictureOf(edit.source).frame : form === "edited" ? outcome : both));
 }
 
-function shownForm() {
+function currentForm() {
   const forms = possibleForms();
   return forms.includes(current.form) ? current.form : forms[0] ?? "edited";
 }
@@ -69,10 +69,10 @@ function drawLarger() {
   const marks = [...edit.marks, ...(outcome?.marks ?? [])];
   for (const problem of outcome?.damaged ?? []) add(side, "p", { class: "warning" }, problem);
   for (const protocol of gallery.protocols.keys()) {
-    const drawn = protocol === shownEvidence() ? marks : []; /* the legend is of what is drawn; remarks are of all */
-    labels(side, protocol, drawn, outcome?.notes ?? []);
+    const drawn = protocol === selectedEvidence() ? marks : []; /* a legend only for what is drawn, remarks of all */
+    labels(side, protocol, drawn, outcome?.notes ?? [], [], outcome?.verdict ? 0 : Infinity);
   }
-  mapChoices(side, shownForm());
+  drawMapButtons(side, currentForm());
   for (const chart of outcome?.curves ?? []) curves(side, chart);
   for (const chart of outcome?.scatters ?? []) scatter(side, chart);
   drawControls();
@@ -80,8 +80,8 @@ function drawLarger() {
 
 function drawStage(parent) {
   const { edit, outcome } = current;
-  const form = shownForm();
-  const map = chosenMap(form);
+  const form = currentForm();
+  const map = selectedMap(form);
   const source = pictureOf(edit.source);
   const picture = form === "source" ? source : pictureOf(form === "difference" ? outcome.difference : outcome?.edited) ?? source;
   const name = form === "source" ? "source" : form === "difference" ? "difference" : `edited by ${outcome && nameOf(edit, outcome)}`;
@@ -94,10 +94,10 @@ function drawStage(parent) {
   stage.style.setProperty("--ratio", width / height);
   stage.style.setProperty("--natural", `${width}px`);
   image(stage, picture, "large", name, { loading: "eager", width, height });
-  if (form === "edited" || form === "slider") under(stage, source, "large");
-  if (map) layMap(stage, map);
-  const marks = shown(outcome?.marks ?? []);
-  overlay(source.frame, { source: shown(edit.marks), difference: [...shown(edit.marks), ...marks] }[form] ?? marks, stage);
+  if (form === "edited" || form === "slider") addSource(stage, source, "large");
+  if (map) overlayMap(stage, map);
+  const marks = visible(outcome?.marks ?? []);
+  overlay(source.frame, { source: visible(edit.marks), difference: [...visible(edit.marks), ...marks] }[form] ?? marks, stage);
   if (form === "slider") {
     stage.classList.add("sliding");
     slider(stage, "the edited picture");
@@ -111,7 +111,7 @@ function drawControls() {
   button(controls, "←", { "aria-label": "Previous outcome" }, () => step(-1)).disabled = !neighbor(-1);
   const forms = add(controls, "div", { class: "forms", role: "group", "aria-label": "What to show" });
   for (const form of possibleForms()) {
-    button(forms, form, { "aria-pressed": form === shownForm() }, () => {
+    button(forms, form, { "aria-pressed": form === currentForm() }, () => {
       current.form = form;
       drawLarger();
       (larger.querySelector(".slide") ?? larger.querySelector(`.forms [aria-pressed=true]`)).focus();
@@ -120,13 +120,13 @@ function drawControls() {
   button(controls, "→", { "aria-label": "Next outcome" }, () => step(1)).disabled = !neighbor(1);
 }
 
-/* After a walk through the pictures, the page is where the walk ended. */
+/* Scroll the page to the edit that the larger view ended on. */
 function showCurrent() {
-  const at = view.found.findIndex(([edit]) => edit === current.edit);
+  const at = view.matches.findIndex(([edit]) => edit === current.edit);
   current.opener = null;
-  const page = Math.floor(at / EDITS_ON_A_PAGE);
+  const page = Math.floor(at / EDITS_PER_PAGE);
   if (page !== view.page) drawPage(page);
-  const card = drawAt(at % EDITS_ON_A_PAGE);
+  const card = drawAt(at % EDITS_PER_PAGE);
   card?.focus({ preventScroll: true });
   card?.scrollIntoView();
 }

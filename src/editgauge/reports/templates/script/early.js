@@ -1,7 +1,7 @@
 "use strict";
-/* Before anything is drawn: the chosen colors, and room for what needs JavaScript, so that nothing jumps later. */
+/* Runs before the first paint: the stored color theme, and space for what needs JavaScript. */
 document.documentElement.classList.add("js");
 try {
-  const kept = localStorage.getItem("editgauge-theme");
-  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  const theme = localStorage.getItem("editgauge-theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch { /* storage may be forbidden for pages from disk */ }

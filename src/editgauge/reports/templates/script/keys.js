@@ -1,10 +1,10 @@
-/* Keys of the page: J and K go from edit to edit, E changes the evidence, B hides the methods, digits choose a part. */
+/* Keyboard: J and K step through edits, E switches evidence, B hides methods, digits select a tab. */
 
 function goToCard(by) {
-  const cards = [...place.querySelectorAll(".card")];
+  const cards = [...cardList.querySelectorAll(".card")];
   const middle = innerHeight / 3;
-  const here = document.activeElement?.closest(".card") ?? cards.findLast((card) => card.getBoundingClientRect().top < middle);
-  const next = cards[cards.indexOf(here) + by] ?? (by > 0 && !here ? cards[0] : undefined);
+  const active = document.activeElement?.closest(".card") ?? cards.findLast((card) => card.getBoundingClientRect().top < middle);
+  const next = cards[cards.indexOf(active) + by] ?? (by > 0 && !active ? cards[0] : undefined);
   if (!next) return;
   next.focus({ preventScroll: true });
   next.scrollIntoView();
@@ -29,7 +29,7 @@ function startKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey || larger.open) return;
     if (document.activeElement?.matches("input[type=search], select, input[type=range]")) return;
     const tab = /^[1-9]$/.test(event.key) ? tabLinks[Number(event.key) - 1] : undefined;
-    const action = shownTab() === galleryTab ? GALLERY_KEYS[event.key.toLowerCase()] : undefined;
+    const action = currentTab() === galleryTab ? GALLERY_KEYS[event.key.toLowerCase()] : undefined;
     if (!tab && !action) return;
     event.preventDefault();
     if (tab) location.hash = tab.hash;

@@ -1,5 +1,5 @@
 "use strict";
-/* Sorts a table by the score whose heading is clicked, the best first; what has no score stays last. */
+/* Sort a table by a score when its heading is clicked, best first; missing scores stay last. */
 
 function sortBy(heading) {
   const table = heading.closest("table");
@@ -8,7 +8,7 @@ function sortBy(heading) {
   const higher = heading.dataset.higher === "yes";
   const bestFirst = higher ? "descending" : "ascending";
   const order = heading.getAttribute("aria-sort") === bestFirst ? (higher ? "ascending" : "descending") : bestFirst;
-  for (const each of headings) each.removeAttribute("aria-sort");
+  for (const other of headings) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", order);
   const sign = order === "ascending" ? 1 : -1;
   const valueOf = (row) => row.children[column].dataset.value;

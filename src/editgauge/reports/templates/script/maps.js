@@ -1,27 +1,27 @@
-/* Maps on a picture of the larger view: one at a time, over a gray picture, each with the scale of its colors. */
+/* Heat maps in the larger view: one at a time, over the image in gray, each with its color scale. */
 
 const MAP_ENDS = { plain: ["0", "1"], signed: ["−1", "0", "+1"] };
 
-/* The map that the larger view should lay over one of its forms, if any. */
-function chosenMap(form) {
+/* The selected map, if it belongs to this form. */
+function selectedMap(form) {
   const map = current.outcome?.maps?.[current.map];
   return map?.of === form ? map : undefined;
 }
 
-function layMap(stage, map) {
+function overlayMap(stage, map) {
   stage.classList.add("mapped");
   add(stage, "img", { class: "over", src: map.map, alt: map.label, draggable: false });
 }
 
-function mapChoices(parent, form) {
-  (current.outcome?.maps ?? []).forEach((map, place) => {
+function drawMapButtons(parent, form) {
+  (current.outcome?.maps ?? []).forEach((map, index) => {
     const kind = map.signed ? "signed" : "plain";
     const figure = add(parent, "figure", { class: `map ${kind}` });
-    const pressed = chosenMap(form) === map;
+    const pressed = selectedMap(form) === map;
     button(figure, pressed ? "Hide map" : "Show map", { "aria-pressed": pressed, "aria-label": `Map: ${map.label}` }, () => {
-      Object.assign(current, pressed ? { map: null } : { map: place, form: map.of });
+      Object.assign(current, pressed ? { map: null } : { map: index, form: map.of });
       drawLarger();
-      larger.querySelectorAll("figure.map > button")[place].focus();
+      larger.querySelectorAll("figure.map > button")[index].focus();
     });
     const caption = add(figure, "figcaption");
     add(caption, "bdi", {}, map.label);

@@ -1,7 +1,7 @@
-/* A picture with its evidence; the source in its place while one holds; a slider between the two. */
+/* Images with evidence; holding shows the source, a slider compares both. */
 
 const HOLD_MILLISECONDS = 180;
-const addressOf = (name) => (gallery.embedded ? gallery.embedded[name] : `pictures/${name}`);
+const urlOf = (name) => (gallery.embedded ? gallery.embedded[name] : `pictures/${name}`);
 const pictureOf = (number) => (number === undefined ? undefined : gallery.pictures[number]);
 let hovered = null;
 
@@ -25,7 +25,7 @@ function overlay(frame, marks, parent) {
   }
 }
 
-/* A line with a head, in pixels of the picture; a ring for what stayed, as a head alone would point somewhere. */
+/* An arrow in image pixels; a ring where the point did not move. */
 function arrowPath([x1, y1, x2, y2], head) {
   if (Math.hypot(x2 - x1, y2 - y1) < head / 2) return ringPath(x2, y2, head / 4);
   const turn = Math.atan2(y2 - y1, x2 - x1);
@@ -35,21 +35,21 @@ function arrowPath([x1, y1, x2, y2], head) {
 
 const ringPath = (x, y, radius) => `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
 
-/* Small curves over each other, such as histograms: each row in a color of its own, told in words for those who cannot see it. */
+/* Curves such as histograms in one small chart; the names are in the label for screen readers. */
 function curves(parent, chart) {
   const figure = add(parent, "figure", { class: "curves" });
   const [width, height] = [160, 48];
   const highest = Math.max(...chart.curves.flatMap(([, values]) => values), 1e-9);
-  const told = `${chart.label}: ${chart.curves.map(([name]) => name).join(", ")}`;
-  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told });
+  const label = `${chart.label}: ${chart.curves.map(([name]) => name).join(", ")}`;
+  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const [name, values] of chart.curves) {
-    const points = values.map((value, place) => `${(place * width / (values.length - 1)).toFixed(1)},${(height - 2 - (height - 4) * value / highest).toFixed(1)}`);
+    const points = values.map((value, index) => `${(index * width / (values.length - 1)).toFixed(1)},${(height - 2 - (height - 4) * value / highest).toFixed(1)}`);
     draw(svg, "polyline", { class: `curve ${name.replaceAll(" ", "-")}`, points: points.join(" ") });
   }
   add(figure, "figcaption", {}, chart.label);
 }
 
-/* Named points in a plane and a line through them; every point tells its name when one rests on it, and all do in words. */
+/* A scatter plot with an optional line; every point has its name as a tooltip. */
 
 const SCATTER_SIZE = [272, 200];
 const SCATTER_MARGIN = 12;
@@ -58,26 +58,26 @@ function scatter(parent, chart) {
   const figure = add(parent, "figure", { class: "scatter" });
   const [width, height] = SCATTER_SIZE;
   const groups = [...new Set(chart.scatter.map(([, group]) => group))];
-  const told = groups.map((group) => `${group}: ${chart.scatter.filter((each) => each[1] === group).map(([name]) => name).join(", ")}`);
-  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.label}. ${told.join(". ")}` });
+  const descriptions = groups.map((group) => `${group}: ${chart.scatter.filter((point) => point[1] === group).map(([name]) => name).join(", ")}`);
+  const svg = draw(figure, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${chart.label}. ${descriptions.join(". ")}` });
   const ends = chart.line ? [[chart.line[0], chart.line[1]], [chart.line[2], chart.line[3]]] : [];
   const all = [...chart.scatter.map(([, , x, y]) => [x, y]), ...ends];
-  const across = scaleTo(all.map(([x]) => x), SCATTER_MARGIN, width - SCATTER_MARGIN);
-  const upwards = scaleTo(all.map(([, y]) => y), height - SCATTER_MARGIN, SCATTER_MARGIN);
+  const horizontal = scaleTo(all.map(([x]) => x), SCATTER_MARGIN, width - SCATTER_MARGIN);
+  const vertical = scaleTo(all.map(([, y]) => y), height - SCATTER_MARGIN, SCATTER_MARGIN);
   if (chart.line) {
     const [[x1, y1], [x2, y2]] = ends;
-    draw(svg, "line", { class: "parting", x1: across(x1), y1: upwards(y1), x2: across(x2), y2: upwards(y2) });
+    draw(svg, "line", { class: "boundary", x1: horizontal(x1), y1: vertical(y1), x2: horizontal(x2), y2: vertical(y2) });
   }
   for (const [name, group, x, y] of chart.scatter) {
-    const point = draw(svg, "path", { class: `point g${groups.indexOf(group)}`, d: POINTS[groups.indexOf(group) % POINTS.length](across(x), upwards(y)) });
+    const point = draw(svg, "path", { class: `point g${groups.indexOf(group)}`, d: POINTS[groups.indexOf(group) % POINTS.length](horizontal(x), vertical(y)) });
     draw(point, "title", {}).textContent = `${name} (${group})`;
   }
   const caption = add(figure, "figcaption", {}, chart.label);
   const key = add(caption, "ul", { class: "key" });
-  groups.forEach((group, place) => {
+  groups.forEach((group, index) => {
     const entry = add(key, "li");
     const sample = draw(entry, "svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" });
-    draw(sample, "path", { class: `point g${place}`, d: POINTS[place % POINTS.length](6, 6) });
+    draw(sample, "path", { class: `point g${index}`, d: POINTS[index % POINTS.length](6, 6) });
     entry.append(group);
   });
 }
@@ -88,7 +88,7 @@ function scaleTo(values, from, to) {
   return (value) => Number((span === 0 ? (from + to) / 2 : from + ((value - low) / span) * (to - from)).toFixed(1));
 }
 
-/* A form for every group as well as a color: not everybody sees colors alike. */
+/* A shape per group in addition to the color, for color blindness. */
 const POINTS = [
   (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z`,
   (x, y) => `M${x - 3.2} ${y - 3.2}h6.4v6.4h-6.4Z`,
@@ -97,9 +97,9 @@ const POINTS = [
   (x, y) => `M${x} ${y - 5.5}L${x + 5.5} ${y}L${x} ${y + 5.5}L${x - 5.5} ${y}Z`,
 ];
 
-function image(parent, shown, size, name, attributes = {}) {
+function image(parent, picture, size, name, attributes = {}) {
   return add(parent, "img", {
-    src: addressOf(shown[size]), width: shown.width, height: shown.height, loading: "lazy", decoding: "async", alt: name,
+    src: urlOf(picture[size]), width: picture.width, height: picture.height, loading: "lazy", decoding: "async", alt: name,
     ...attributes,
   });
 }
@@ -108,8 +108,8 @@ function absent(parent, name, problem) {
   add(parent, "div", { class: "absent", role: "img", "aria-label": `${name}: ${problem}` }, problem);
 }
 
-/* The source over the edited picture: wholly while one holds, or as far as the slider says. */
-function under(stage, source, size) {
+/* Lay the source over the edited image: all of it while holding, or as far as the slider. */
+function addSource(stage, source, size) {
   if (!source || source.problem !== undefined) return;
   image(stage, source, size, "", { class: "before", "aria-hidden": "true" });
   stage.classList.add("pair");
@@ -154,7 +154,7 @@ function slider(stage, name) {
 }
 
 function startFlipKey() {
-  const stageInHand = () => {
+  const activeStage = () => {
     const open = document.querySelector("dialog[open] .stage");
     return open ?? document.activeElement?.closest(".stage") ?? hovered;
   };
@@ -162,7 +162,7 @@ function startFlipKey() {
   document.addEventListener("pointerover", (event) => { hovered = event.target.closest?.(".stage") ?? null; });
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "f" || event.ctrlKey || event.metaKey || event.altKey || writing()) return;
-    const stage = stageInHand();
+    const stage = activeStage();
     if (stage) flip(stage, true);
   });
   document.addEventListener("keyup", (event) => {

@@ -1,15 +1,15 @@
-/* One score at a time in heat map, plots and tables. */
+/* The score that heat map, plots and tables show. */
 
-const scoreChooser = document.getElementById("choose-score");
+const scoreSelect = document.getElementById("choose-score");
 
-const chosenScore = () => (scoreChooser ? scoreChooser.value : "");
+const selectedScore = () => (scoreSelect ? scoreSelect.value : "");
 
-function chooseScore(key) {
-  if (!scoreChooser) return;
-  const known = [...scoreChooser.options].some((option) => option.value === key);
-  if (known) scoreChooser.value = key;
+function selectScore(key) {
+  if (!scoreSelect) return;
+  const exists = [...scoreSelect.options].some((option) => option.value === key);
+  if (exists) scoreSelect.value = key;
   for (const part of document.querySelectorAll(".of-score")) {
-    part.hidden = part.dataset.score !== scoreChooser.value;
+    part.hidden = part.dataset.score !== scoreSelect.value;
     if (part.tagName === "DETAILS") part.open = true;
   }
   for (const panel of document.querySelectorAll(".panel")) {
@@ -19,11 +19,11 @@ function chooseScore(key) {
 }
 
 function startScores() {
-  if (!scoreChooser) return;
+  if (!scoreSelect) return;
   const first = gallery.scores[0];
-  chooseScore(first.key);
-  scoreChooser.addEventListener("change", () => {
-    chooseScore(scoreChooser.value);
+  selectScore(first.key);
+  scoreSelect.addEventListener("change", () => {
+    selectScore(scoreSelect.value);
     writeAddress(readAddress().anchor);
   });
 }

@@ -8,5 +8,5 @@ startCopying();
 window.addEventListener("hashchange", followAddress);
 window.addEventListener("beforeprint", drawForPaper);
 startKeys();
-filters.elements.by.value = chosenScore();
+filters.elements.by.value = selectedScore();
 followAddress();

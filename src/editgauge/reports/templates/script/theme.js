@@ -1,11 +1,11 @@
-/* The switch between the colors of the system, light and dark. */
+/* Switch between system, light and dark colors. */
 
 const THEMES = { "": ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
 function startTheme() {
   const root = document.documentElement;
   const switcher = document.getElementById("theme");
-  const tell = () => {
+  const update = () => {
     const [sign, name] = THEMES[root.dataset.theme ?? ""];
     switcher.textContent = sign;
     switcher.setAttribute("aria-label", `Colors: ${name}`);
@@ -16,8 +16,8 @@ function startTheme() {
     const next = names[(names.indexOf(root.dataset.theme ?? "") + 1) % names.length];
     if (next) root.dataset.theme = next;
     else delete root.dataset.theme;
-    try { localStorage.setItem("editgauge-theme", next); } catch { /* then only for now */ }
-    tell();
+    try { localStorage.setItem("editgauge-theme", next); } catch { /* not stored: it lasts until the page is closed */ }
+    update();
   });
-  tell();
+  update();
 }

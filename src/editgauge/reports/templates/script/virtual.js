@@ -1,9 +1,9 @@
-/* The list of cards, drawn only near the window: a hundred thousand outcomes scroll like ten. */
+/* Cards are drawn only near the viewport, so that a hundred thousand outcomes scroll like ten. */
 
-const CARDS_IN_A_CHUNK = 5;
-const PRINTED_AT_MOST = 100;
+const CARDS_PER_CHUNK = 5;
+const MAX_PRINTED_EDITS = 100;
 const heights = { sum: 0, count: 0 };
-const usualHeight = () => (heights.count ? heights.sum / heights.count : 620);
+const typicalHeight = () => (heights.count ? heights.sum / heights.count : 620);
 const chunkOf = new WeakMap();
 
 const watcher = new IntersectionObserver((entries) => {
@@ -15,7 +15,7 @@ const watcher = new IntersectionObserver((entries) => {
 
 function drawChunk(chunk) {
   if (chunk.childElementCount > 0) return;
-  for (const found of chunkOf.get(chunk)) drawEdit(chunk, found);
+  for (const match of chunkOf.get(chunk)) drawEdit(chunk, match);
   chunk.style.removeProperty("height");
 }
 
@@ -29,30 +29,30 @@ function emptyChunk(chunk) {
 
 function drawPage(to) {
   view.page = to;
-  const start = to * EDITS_ON_A_PAGE;
-  const found = view.found.slice(start, start + EDITS_ON_A_PAGE);
+  const start = to * EDITS_PER_PAGE;
+  const matches = view.matches.slice(start, start + EDITS_PER_PAGE);
   watcher.disconnect();
-  place.replaceChildren();
-  for (let first = 0; first < found.length; first += CARDS_IN_A_CHUNK) {
-    const edits = found.slice(first, first + CARDS_IN_A_CHUNK);
-    const chunk = add(place, "div", { class: "chunk" });
+  cardList.replaceChildren();
+  for (let first = 0; first < matches.length; first += CARDS_PER_CHUNK) {
+    const edits = matches.slice(first, first + CARDS_PER_CHUNK);
+    const chunk = add(cardList, "div", { class: "chunk" });
     chunkOf.set(chunk, edits);
     if (first === 0) drawChunk(chunk);
-    else chunk.style.height = `${Math.round(edits.length * usualHeight())}px`;
+    else chunk.style.height = `${Math.round(edits.length * typicalHeight())}px`;
   }
-  for (const chunk of place.children) watcher.observe(chunk);
+  for (const chunk of cardList.children) watcher.observe(chunk);
   for (const pager of pagers) drawPager(pager, start);
 }
 
-/* Draws the card at a place of the page at once, and gives it. */
+/* Draw the card at an index of the page and return it. */
 function drawAt(index) {
-  const chunk = place.children[Math.floor(index / CARDS_IN_A_CHUNK)];
+  const chunk = cardList.children[Math.floor(index / CARDS_PER_CHUNK)];
   if (!chunk) return undefined;
   drawChunk(chunk);
-  return chunk.children[index % CARDS_IN_A_CHUNK];
+  return chunk.children[index % CARDS_PER_CHUNK];
 }
 
 function drawForPaper() {
-  if (view.found.length <= PRINTED_AT_MOST) for (const chunk of place.children) drawChunk(chunk);
+  if (view.matches.length <= MAX_PRINTED_EDITS) for (const chunk of cardList.children) drawChunk(chunk);
   for (const image of document.images) image.loading = "eager";
 }
