@@ -28,10 +28,10 @@ class Section(typing.Protocol):
 
     @property
     def order(self) -> float:
-        """Sections come in this order; the built-in ones have 10, 20, 30 …"""
+        """Position among all sections; the built-in ones have 10, 20, 30 and so on."""
         ...
 
-    # `tab: str`, where it has one, names the tab in which it stands with others; else it has a tab of its own.
+    # An attribute `tab: str` names a tab that it shares with other sections; without it, it gets one by itself.
 
     def render(self, context: Context) -> Markup | None:
         """Render the content below the heading; None leaves the section out."""

@@ -122,8 +122,10 @@ def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[b
 
 
 class _Lines(list[str]):
-    """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
-    quotes (before Python 3.13), and readers take that for the end of a line.
+    """Lines of CSV that end with a line feed only.
+
+    A writer with that line terminator would not quote a field with a carriage return (before Python 3.13), which
+    readers take for the end of a line.
     """
 
     def write(self, line: str) -> None:
@@ -336,7 +338,7 @@ def means_of(run: Run) -> list[dict[str, Any]]:
 
 def _mean_of_cell(cell: Cell, rank: Rank | None, group: str = "") -> dict[str, Any]:
     mean = cell.mean
-    row = _row(cell.protocol, cell.spec.name, cell.method, cell.edit_type, mean, cell.scored)
+    row = _row((cell.protocol, cell.spec.name, cell.method, cell.edit_type), mean, cell.scored)
     row |= {
         "group": group,
         "source_images": mean.clusters if mean else 0,
@@ -353,7 +355,7 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
     averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.alternatives.items()}
     for figure, methods in averages.items():
         for method, estimate in methods.items():
-            yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {
+            yield _row((measured.protocol, " ".join(measured.figure.scores), method, ALL), estimate, estimate.n) | {
                 "group": " ".join(f"{name}={value}" for name, value in measured.figure.where.items()),
                 "figure": figure,
                 "source_images": estimate.clusters,
@@ -367,19 +369,17 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
     reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
     if score.value is None:
         reasons.append(f"{score.reason}: {score.detail}".strip(": "))
-    return _row(score.protocol, score.name, score.method, score.edit_type, score, score.n) | {
+    return _row((score.protocol, score.name, score.method, score.edit_type), score, score.n) | {
         "unscored": score.missing,
         "reasons": "; ".join(filter(None, reasons)),
         "interval_method": score.interval_method,
     }
 
 
-def _row(
-    protocol: str, name: str, method: str, edit_type: str, mean: Mean | Estimate | SetScore | None, n: int
-) -> dict[str, Any]:
-    """Return a row with all columns of `MEANS`; the caller fills in more."""
+def _row(key: tuple[str, str, str, str], mean: Mean | Estimate | SetScore | None, n: int) -> dict[str, Any]:
+    """Return a row with all columns of `MEANS`, from protocol, name, method and edit type; the caller fills in more."""
     row: dict[str, Any] = dict.fromkeys(MEANS) | {"group": "", "figure": ""}
-    row |= {"protocol": protocol, "name": name, "method": method, "edit_type": edit_type, "n": n}
+    row |= dict(zip(("protocol", "name", "method", "edit_type"), key, strict=True)) | {"n": n}
     return row | ({"mean": mean.value, "low": mean.low, "high": mean.high} if mean else {})
 
 
