@@ -18,7 +18,7 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, bounding_box
 from editgauge._util.phrases import without_article
 from editgauge._util.text import plural, with_article
-from editgauge._vision.object_changes import HALF_SURE
+from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR
 from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
@@ -454,7 +454,7 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
     """Is it a thing of another kind, and surely in neither picture? What the detector cannot know is not sure."""
     if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
         return False
-    least = HALF_SURE * operating_point(scene.see)
+    least = LOW_CONFIDENCE_FACTOR * operating_point(scene.see)
     try:
         detections_found = await gather(
             *(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after))
