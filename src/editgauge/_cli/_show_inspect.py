@@ -121,9 +121,9 @@ def _field_text(field: str, value: Any) -> str:
 
 def show_see(sight: ImageDetections, options: Options) -> None:
     """Print detections, most confident first; then what was not detected, what is unknown, and the models."""
-    if sight.seen:
+    if sight.detected:
         rows: list[list[TableCell]] = []
-        for detection in sight.seen:
+        for detection in sight.detected:
             covers = "" if detection.share is None else f"{detection.share:.1%}"
             box, classes = _format_box(detection.box), _format_classes(detection.classes, 1)
             confidence = ValueCell(detection.confidence, format=".2f")
@@ -160,7 +160,7 @@ def _describe_seen(sight: ImageDetections) -> list[str]:
         for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in sight.not_seen]
+    lines += [f"not seen: {phrase}" for phrase in sight.not_detected]
     return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 

@@ -96,7 +96,7 @@ def preview_run(options: Options, flags: Options) -> bool:
 
 def show_edit(made: EditResult, options: Options) -> int | None:
     """Suggest the run that scores the outcomes; exit with 1 if there are none."""
-    if not any(part.made or part.kept for part in (made, *made.variants.values())):
+    if not any(part.made or part.reused for part in (made, *made.variants.values())):
         return 1
     if not options["quiet"]:
         outcomes = f"{options['out']}/*" if made.variants else f"{made.name}={options['out']}"

@@ -12,7 +12,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from editgauge._cli import groups
 from editgauge.studies import Study, create, import_
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange._tasks import pseudonym
@@ -122,3 +124,26 @@ def _of_the_item(form: dict[str, Any], flipped: str) -> dict[str, Any]:
     """The side of the page as that of the item, which may stand the other way round."""
     sides = {"left": "second", "right": "first"} if flipped == "yes" else {"left": "first", "right": "second"}
     return form | ({"side": sides.get(form["side"], "tie")} if "side" in form else {})
+
+
+def run(*words: object) -> str:
+    ended = CliRunner().invoke(groups["study"], [str(word) for word in words], catch_exceptions=False)
+    assert ended.exit_code == 0, ended.output
+    return ended.output
+
+
+@pytest.mark.parametrize("tool", ["mturk", "label-studio"])
+def test_items_go_there_and_answers_come_back(
+    make_study: Callable[..., Study], turk: Any, studio: Any, tool: str, tmp_path: Path
+) -> None:
+    study = make_study(edits=2, methods=("a", "b"), design="2afc", raters=2)
+    out = tmp_path / "out"
+    assert "2 lines" in run("export", study.folder, "--form", tool, "--out", out, "--url", "https://lab.example/images")
+    platform = (turk if tool == "mturk" else studio)(out)
+    for place in (0, 1):
+        platform.hand_in(place, "7" if tool == "mturk" else 7, {"better": "left"})
+    file = tmp_path / ("results.csv" if tool == "mturk" else "export.json")
+    back = platform.results(file) if tool == "mturk" else platform.export(file)
+    assert (
+        run("import", study.folder, back, "--form", tool).splitlines()[-1].startswith("2 count, 0 are surplus, 0 void")
+    )

@@ -233,3 +233,18 @@ def test_the_key_stays_and_is_its_owners_alone(tmp_path: Path) -> None:
     assert not Signer.of(tmp_path).verify("é", "form", "a")
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]
+
+
+@pytest.mark.parametrize("path", ["/pages/1", "/pages/0", "/pages/-1", "/pages/99999999999999", "/finished", "/x"])
+def test_errors_name_no_method_either(study: Study, rater: Any, path: str) -> None:
+    for response in (rater.get(path), rater.client.post(path, data={"good": "zorro"}), rater.client.delete(path)):
+        assert "zorro" not in response.text
+        assert "quux" not in response.text + str(response.headers)
+
+
+def test_images_do_not_tell_in_which_order_they_were_made(study: Study, rater: Any) -> None:
+    """Images are written method by method: a time of writing would tell them apart."""
+    responses = [rater.get(picture) for picture in PICTURE.findall(rater.get("/next").text)]
+    assert len(responses) > 1
+    assert len({response.headers.get("last-modified") for response in responses}) == 1
+    assert len({path.stat().st_mtime for path in study.images.iterdir()}) == 1

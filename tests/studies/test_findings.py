@@ -161,3 +161,41 @@ def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, 
     assert found["augclip[naive]"].choices.value == 0
     assert found["augclip"].correlation.value == pytest.approx(-(found["augclip[naive]"].correlation.value or 0))
     assert (found["augclip"].correlation.value or 0) > 0.3
+
+
+DESIGN = """
+title: Is it clean?
+about: A question and a reason.
+unit: outcome
+instructions: Look and say.
+text: "{instruction}"
+questions:
+  - {id: clean, kind: yes_no, label: Is it clean?}
+  - {id: why, kind: text, label: What is not?, when: {clean: ["no"]}}
+  - {id: story, kind: text, label: What do you see?}
+fast_seconds: 0
+minutes: 10
+"""
+
+
+def test_reasons_are_sorted_and_shown(
+    tmp_path: Path, make_study: Callable[..., Study], enter: Callable[[Study], Any]
+) -> None:
+    design = tmp_path / "clean.yaml"
+    design.write_text(DESIGN, encoding="utf-8")
+    study = make_study(edits=4, methods=("mine",), design=str(design), raters=1)
+    rater = enter(study)
+    said = iter(["The edges are blurry.", "Blurred.", "Something.", None])
+    while (page := study.next(rater)) is not None:
+        reason = next(said)
+        answers = {"clean": "no", "why": reason} if reason else {"clean": "yes"}
+        study.answer(rater, page, {**answers, "story": "A blurry toy."})
+    found = analyze(study.folder, out=tmp_path / "out")
+    assert found.findings is not None
+    (reasons,) = found.findings.reasons
+    assert (reasons.question, reasons.remarks, reasons.unsorted) == ("why", 3, 1)
+    assert reasons.kinds["Blur"].value == 2 / 3
+    assert reasons.kinds["Unreal look"].value == 0
+    assert "What the reasons are about" in (tmp_path / "out" / "study.html").read_text("utf-8")
+    shown = CliRunner().invoke(groups["study"], ["analyze", str(study.folder)]).output
+    assert "why: kinds of issue in 3 remarks" in shown
