@@ -27,8 +27,6 @@ LEVELS = (
 )
 """Packages from the bottom up. Packages of one level do not import each other, except at the bottom."""
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
-DELEGATIONS = {("results/run.py", "analysis"), ("results/run.py", "protocols")}
-"""Methods of `Run` that hand the run to a higher level when they are called: `summary()` and `outcomes()`."""
 PUBLIC_MODULES = {"_public", "build", "data"}
 """Modules beside the packages that re-export their public names."""
 

@@ -98,6 +98,7 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
+from editgauge.models._selftest import SelfTest as SelfTest
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.perception import Perception as Perception
 from editgauge.models.roles import Model as Model
@@ -115,7 +116,6 @@ from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import ReportPage as ReportPage
 from editgauge.reports.report import report as report
-from editgauge.results import OutcomeKey as OutcomeKey
 from editgauge.results import Run as Run
 from editgauge.results import ScoreKey as ScoreKey
 from editgauge.results import ScoreRecord as ScoreRecord

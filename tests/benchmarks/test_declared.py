@@ -282,10 +282,28 @@ def test_faults_in_compbench_s_folders_name_the_file_and_the_picture(
     records = [{"image_path": "gone.png", "instruction": "Add a fish."}, {"image_path": "a1/0/3.png"}, {"caption": "x"}]
     _json(folder / "tasks" / "add" / "metadata.json", records)
     assert list(told(lambda place: open_benchmark("compbench", data=place), folder)) == [
-        "metadata.json: record 'gone.png': the image 'add/input_image/gone.png' does not exist",
-        "metadata.json: record 'a1/0/3.png': 'instruction' is missing",
-        "metadata.json: line 3: 'image_path' or 'image_name' is missing: the name of the picture",
+        "tasks/add/metadata.json: record 'gone.png': the image 'tasks/add/input_image/gone.png' does not exist",
+        "tasks/add/metadata.json: record 'a1/0/3.png': 'instruction' is missing",
+        "tasks/add/metadata.json: line 3: 'image_path' or 'image_name' is missing: the name of the picture",
     ]
+
+
+def test_broken_records_are_skipped_and_counted(tmp_path: Path, draw: Draw) -> None:
+    folder = _kris(tmp_path / "kris", draw)
+    complete = open_benchmark("kris", data=folder)
+    assert complete.broken == ()
+    complete.edits[0].source.path.unlink()
+    annotations = sorted(folder.glob("*/annotation.json"))[-1]
+    records = json.loads(annotations.read_text())
+    records["broken"] = {**records["2"], "ins_en": None}
+    annotations.write_text(json.dumps(records))
+    with pytest.raises(BadInputError, match="skip_broken=True"):
+        open_benchmark("kris", data=folder)
+    skipped = open_benchmark("kris", data=folder, skip_broken=True)
+    assert [edit.id for edit in skipped.edits] == [edit.id for edit in complete.edits], "missing images stay as edits"
+    assert len(skipped.broken) == 2
+    assert all(str(folder) in problem for problem in skipped.broken)
+    assert "2 problems of the data skipped" in skipped.about
 
 
 class Evil:
@@ -315,7 +333,7 @@ def test_json_of_hatie_s_shape_is_read_as_well_and_faults_name_the_query(
     assert list(told(lambda place: open_benchmark("hatie", data=place), tmp_path)) == [
         "queries.json: record '2': 'instruction' is missing",
         "queries.json: line 3: must be a mapping, got 7",
-        "queries.json: record '3': the image '99.jpg' does not exist",
+        "queries.json: record '3': the image 'original_images/99.jpg' does not exist",
     ]
 
 

@@ -123,9 +123,9 @@ def _field_text(field: str, value: Any) -> str:
 
 def show_see(sight: ImageDetections, options: Options) -> None:
     """Print detections, most confident first; then what was not detected, what is unknown, and the models."""
-    if sight.seen:
+    if sight.detected:
         rows: list[list[TableCell]] = []
-        for detection in sight.seen:
+        for detection in sight.detected:
             covers = "" if detection.share is None else f"{detection.share:.1%}"
             box, classes = _format_box(detection.box), _format_classes(detection.classes, 1)
             confidence = ValueCell(detection.confidence, format=".2f")
@@ -162,7 +162,7 @@ def _describe_seen(sight: ImageDetections) -> list[str]:
         for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in sight.not_seen]
+    lines += [f"not seen: {phrase}" for phrase in sight.not_detected]
     return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 
@@ -267,7 +267,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     models = result.models
     rows: list[list[TableCell]] = []
     for group in table_rows(models):
-        heading = Label(directed(group.title, group.higher_is_better), style="strong")
+        heading = Label(directed(group.title, higher_is_better=group.higher_is_better), style="strong")
         rows.append([heading, *[""] * len(models)])
         for row in group.rows:
             label = Label(f"  {row.name}", style="weak" if row.is_released else "plain")
@@ -284,7 +284,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     typer.echo(f"Page: {result.page}")
 
 
-def disentanglement_json(result: DisentanglementResult, options: Options) -> str:
+def disentanglement_json(options: Options) -> str:
     """Return the JSON file that the verb wrote."""
     from editgauge.disentanglement.disentangle import RESULT
 
@@ -531,7 +531,7 @@ def _value(estimate: Estimate) -> float:
 
 
 def _card_name(score: ScoreCard) -> str:
-    return f"{score.protocol}/{directed(score.name, score.higher_is_better)}"
+    return f"{score.protocol}/{directed(score.name, higher_is_better=score.higher_is_better)}"
 
 
 def _card_cell(estimate: Estimate, number: str = ".2f") -> TableCell:

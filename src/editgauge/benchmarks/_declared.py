@@ -204,10 +204,12 @@ class RecordReader:
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
         if not some and needed:
             self.faults.add(record, f"'{fields[0]}' is missing: the source picture")
-        pictures = [self._picture(item, record, image_folders, fields[0]) for item in some]
+        pictures = [self._picture(item, record, image_folders, fields[0], optional=not needed) for item in some]
         return [image for image in pictures if image]
 
-    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
+    def _picture(
+        self, value: Any, record: object, image_folders: list[ImageFolder], field: str, *, optional: bool
+    ) -> ImageFile | None:
         value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)
@@ -217,10 +219,8 @@ class RecordReader:
         word = str(value)
         if self.layout.suffix and not PurePosixPath(word).suffix:
             word += self.layout.suffix
-        image_folder_found = next(
-            (image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None
-        )
-        return (image_folder_found or image_folders[0]).picture(word, record) if image_folders else None
+        holders = [folder for folder in image_folders if (folder.folder / word).is_file()] or image_folders
+        return holders[0].picture(word, record, optional=optional) if holders else None
 
 
 def _key_fields(fields: Field_) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from editgauge.analysis.summary import RunSummary
     from editgauge.types import ScoreSpec
 
 BATCH_ROWS = 10_000
@@ -49,17 +48,27 @@ OUTCOME_SCHEMA = pa.schema(
 """Columns of `Run.outcomes()`."""
 
 
+class _Verdict(Protocol):
+    """The part of a verdict that `Run.outcomes` tabulates."""
+
+    @property
+    def columns(self) -> dict[str, str]: ...
+
+    @property
+    def sentence(self) -> str: ...
+
+
 @dataclass(init=False, repr=False, eq=False)
 class Run:
     """A run folder opened for reading, finished or not.
 
     `table` has one row per score and `to_frame()` is the same as a pandas data frame; `outcomes()` has one row per
-    outcome with the verdict, `summary()` the means. `editgauge.report` and `editgauge.compare` take the folder or the
+    outcome with the verdict. `editgauge.report` and `editgauge.compare` take the folder or the
     run.
 
     >>> run = editgauge.Run("run")  # doctest: +SKIP
     >>> run.to_frame().groupby(["protocol", "name", "method"])["value"].mean()  # doctest: +SKIP
-    >>> run.outcomes().to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
+    >>> run.outcomes(make_verdict).to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
     """
 
     folder: Path
@@ -124,17 +133,20 @@ class Run:
         """The columns of `table` that analysis needs, as numpy arrays."""
         return ScoreColumns.of(self.table)
 
-    def iter_outcomes(self, edits: Collection[str] | None = None) -> Iterator[tuple[OutcomeKey, list[ScoreRecord]]]:
-        """Yield every outcome with the scores of all protocols, in the order of `table`.
+    def iter_outcomes(
+        self, edits: Collection[str] | None = None, *, with_notes: bool = True
+    ) -> Iterator[tuple[tuple[str, str, int], list[ScoreRecord]]]:
+        """Yield every outcome (an `OutcomeKey`) with the scores of all protocols, in the order of `table`.
 
         Of the evidence only notes are read, which explain a score in words; `records` has all of it.
 
         Args:
             edits: only the outcomes of these edits.
+            with_notes: whether to read the notes.
 
         """
         notes: dict[tuple[ScoreKey, str], list[Note]] = {}
-        for key, name, text in self.iter_evidence(edits):
+        for key, name, text in self.iter_evidence(edits) if with_notes else ():
             if text.startswith(NOTE_PREFIX):
                 notes.setdefault((key, name), []).append(Note(json.loads(text)["note"]))
         specs = {(protocol, spec.name): spec for protocol, spec in self.iter_specs()}
@@ -155,29 +167,26 @@ class Run:
             ]
             yield outcome, records
 
-    def outcomes(self, edits: Collection[str] | None = None) -> pa.Table:
+    def outcomes(
+        self, make_verdict: Callable[[list[ScoreRecord]], _Verdict], edits: Collection[str] | None = None
+    ) -> pa.Table:
         """Return one row per outcome with its verdict: `done`, `kept`, `quality`, `confidence`, `because`.
 
         `because` gives the reasons of the three answers, `sentence` everything in one line. `.to_pandas()` converts
         the table to a data frame.
 
         Args:
+            make_verdict: `editgauge.protocols.verdict.make_verdict`; a run folder knows no protocol.
             edits: only the outcomes of these edits.
 
         """
-        from editgauge.protocols.verdict import make_verdict
-
         rows = []
         for outcome, records in self.iter_outcomes(edits):
             verdict = make_verdict(records)
-            rows.append({**outcome._asdict(), **verdict.columns, "sentence": verdict.sentence})
+            rows.append(
+                {**dict(zip(OutcomeKey._fields, outcome, strict=True)), **verdict.columns, "sentence": verdict.sentence}
+            )
         return pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
-
-    def summary(self) -> RunSummary:
-        """Return the means of all scores with their confidence intervals, by method and edit type."""
-        from editgauge.analysis.summary import RunSummary
-
-        return RunSummary(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table` as a pandas data frame, one row per score; needs `pip install pandas`."""
@@ -344,7 +353,7 @@ class _JoinedRun(Run):
     def _read(self, kind: str, edits: Collection[str] | None = None) -> pa.Table:
         parts = []
         for run, labels in zip(self.runs, self.labels, strict=True):
-            table = run._read(kind, edits)
+            table = run._read(kind, edits)  # noqa: SLF001  another instance of this class
             index = table.schema.get_field_index("method")
             methods = [labels.get(method, method) for method in table["method"].to_pylist()]
             parts.append(

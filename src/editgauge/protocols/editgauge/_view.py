@@ -15,7 +15,7 @@ from editgauge._util.images import ImageArray, Lab, Pixels, as_lab, cache_latest
 from editgauge._util.masks import BoolMask, Rectangle, dilate_mask
 from editgauge._vision.changed_regions import Changes
 from editgauge._vision.disturbances import Disturbance, measure_disturbance
-from editgauge._vision.object_changes import HALF_SURE, DetectedObject
+from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR, DetectedObject
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
@@ -286,7 +286,7 @@ async def _detect(
     perception: Perception, image: Pixels, label: str, point: float, outlines: OutlineDemand
 ) -> tuple[DetectedObject, ...]:
     """Detect a label; confident detections have outlines where needed, others their boxes."""
-    detections = await perception.detect(image, label, least=HALF_SURE * point)
+    detections = await perception.detect(image, label, least=LOW_CONFIDENCE_FACTOR * point)
     masks = await _outline(perception, image, detections.over(point).boxes, outlines)
     boxes = [(box[0], box[1], box[2], box[3]) for box in detections.boxes.tolist()]
     height, width = image.shape[:2]
