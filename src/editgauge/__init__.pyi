@@ -98,6 +98,7 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
+from editgauge.models._selftest import SelfTest as SelfTest
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.perception import Perception as Perception
 from editgauge.models.roles import Model as Model

@@ -16,10 +16,10 @@ from editgauge.builders.review.file import (
     Decision,
     ReviewCandidate,
     agreement,
-    built_beside,
+    benchmark_path,
     decided,
     read_review,
-    review_beside,
+    review_path,
     withdrawn,
     write_review,
 )
@@ -170,14 +170,14 @@ def test_a_review_file_that_cannot_be_used_is_told(desk: Desk, tmp_path: Path) -
 def test_a_review_reads_as_it_was_written(desk: Desk, tmp_path: Path) -> None:
     write_review(desk.review, tmp_path / "again.review.json")
     assert read_review(tmp_path / "again.review.json") == desk.review
-    assert review_beside(tmp_path / "again.review.json").name == "again.review.json"
+    assert review_path(tmp_path / "again.review.json").name == "again.review.json"
 
 
 @pytest.mark.parametrize("elsewhere", ["/", "..", "/etc"])
 def test_a_review_file_cannot_name_a_folder_outside_its_own(elsewhere: str, desk: Desk) -> None:
     write_review(desk.review.model_copy(update={"images": elsewhere}), desk.file)
 
-    with pytest.raises(BadInputError, match=r"outside its own folder.*--images"):
+    with pytest.raises(BadInputError, match=r"outside its own folder.*`images`"):
         Desk(desk.file)
     assert Desk(desk.file, desk.images).images == desk.images
 
@@ -199,7 +199,7 @@ def group_of(desk: Desk) -> str:
 
 
 def tasks_of(desk: Desk, kind: str) -> list[dict[str, object]]:
-    file = built_beside(desk.file)
+    file = benchmark_path(desk.file)
     images = json.loads(file.read_text())["images"] if file.exists() else []
     return [task for image in images for task in image["tasks"] if task["type"] == kind]
 
@@ -260,18 +260,18 @@ def test_a_corrected_color_is_no_longer_asked_for(desk: Desk) -> None:
         desk.correct_color(color.group, "Ann", color.instance or "", "shiny")
     desk.correct_color(color.group, "Ann", color.instance or "", "")
     assert color.value in str(tasks_of(desk, "change_color"))
-    read_annotations(built_beside(desk.file))
+    read_annotations(benchmark_path(desk.file))
 
 
 def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
     group = group_of(desk)
     whole = desk.review.groups[0].pictures[0]
-    before = built_beside(desk.file).read_text()
+    before = benchmark_path(desk.file).read_text()
     desk.crop(group, (2, 1, 60))
     small = desk.review.groups[0].pictures[0]
     assert (small.width, small.height) == (whole.width, whole.height)
     assert (desk.images / small.file).is_file()
-    assert read_annotations(built_beside(desk.file)).images[0].file == small.file
+    assert read_annotations(benchmark_path(desk.file)).images[0].file == small.file
     left = {each.id: each.box[0] for each in whole.instances}
     scale = whole.width / 60
     for each in small.instances:
@@ -283,7 +283,7 @@ def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
     desk.crop(group, None)
     assert desk.review.groups[0].pictures[0].instances[0].color == "purple", "a correction outlives the crop"
     desk.correct_color(group, "Ann", first, whole.instances[0].color or "")
-    assert built_beside(desk.file).read_text() == before
+    assert benchmark_path(desk.file).read_text() == before
 
 
 @pytest.mark.parametrize(

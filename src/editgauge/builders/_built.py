@@ -33,19 +33,19 @@ class BuiltBenchmark:
     report: Path
     images: int = 0
     candidates: int = 0
-    kept: int = 0
+    reused: int = 0
     """Images of an earlier run that were left as they were."""
     left_out: tuple[OmittedTask, ...] = ()
     asking: CallBound | None = None
     """Of a dry run: what the judge can be asked at most."""
 
 
-def check_places(file: Path, images: Path) -> None:
+def check_paths(file: Path, images: Path) -> None:
     """Raise `BadInputError` unless the benchmark file can be built from these images."""
     if file.suffix != ".json":
-        raise BadInputError(f"--out is a file NAME.json, got '{file}'.")
+        raise BadInputError(f"`out` is a file NAME.json, got '{file}'.")
     if not images.is_dir():
-        raise BadInputError(f"There is no folder '{images}' for --images.")
+        raise BadInputError(f"There is no folder '{images}' for `images`.")
 
 
 def similar_classes(coco: Coco, class_: str, present: Collection[str]) -> tuple[list[str], list[str]]:
@@ -59,7 +59,7 @@ def similar_classes(coco: Coco, class_: str, present: Collection[str]) -> tuple[
     return near, [word for word in absent if word not in beside and coco.classes[word] == coco.classes[class_]]
 
 
-def report_beside(out: Path) -> Path:
+def report_path(out: Path) -> Path:
     """Where the report of what is built lies."""
     return out.with_name(f"{out.stem}.report.txt")
 

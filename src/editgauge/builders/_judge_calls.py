@@ -22,42 +22,48 @@ OpenPrompt = Callable[[str], Prompt]
 """Opens a prompt by its name."""
 RULES = "rules"
 """In place of a judge's address: proposals come from rules."""
-WAITING = 4
+QUESTIONS_PER_SLOT = 4
 """This many questions per place at the endpoint are under way: their pictures are in memory."""
 
 
-def transcripts_beside(out: Path) -> Path:
+def transcripts_path(out: Path) -> Path:
     """Where the calls of a judge are kept."""
     return out.with_name(f"{out.stem}.transcripts")
 
 
-def the_judge(jury: JudgeConfig, transcripts: Path) -> ModelJudge:
+def open_single_judge(judge_config: JudgeConfig, transcripts: Path) -> ModelJudge:
     """Open the only judge of a configuration; its calls are recorded in a folder."""
-    (address,) = jury.addresses.values()
+    (address,) = judge_config.addresses.values()
     return open_judge(
         address,
         transcripts=transcripts,
-        parameters=jury.parameters,
-        price=jury.price,
-        budget=jury.budget,
-        replay=jury.replay,
+        parameters=judge_config.parameters,
+        price=judge_config.price,
+        budget=judge_config.budget,
+        replay=judge_config.replay,
     )
 
 
-def written_by(jury: JudgeConfig, prompts: Sequence[str]) -> str:
+def written_by(judge_config: JudgeConfig, prompts: Sequence[str]) -> str:
     """Return the name of the judge with the versions of its prompts."""
-    (judge,) = jury.addresses
-    opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
+    (judge,) = judge_config.addresses
+    opened = [open_prompt(name, folder=judge_config.prompts) for name in prompts]
     return f"{judge} ({', '.join(f'{item.name}.v{item.version}' for item in opened)})"
 
 
-def most_calls(
-    jury: JudgeConfig, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
+def bound_calls(
+    judge_config: JudgeConfig,
+    questions: int,
+    *,
+    prompts: Sequence[str],
+    text_bytes: int,
+    images: int = 0,
+    quiet: bool = False,
 ) -> CallBound:
     """Bound the calls of a builder's judge, and log the bound.
 
     Args:
-        jury: the one judge.
+        judge_config: the one judge.
         questions: the most that there are, without repair questions.
         prompts: their names; one may hold another, so that they are added up.
         text_bytes: what is put into them at most, besides earlier answers.
@@ -65,14 +71,14 @@ def most_calls(
         quiet: print nothing.
 
     """
-    if not jury.addresses:
-        raise BadInputError("--dry-run says what a judge would be asked; rules ask no judge.")
-    (address,) = jury.addresses.values()
-    judge = open_judge(address, parameters=jury.parameters, price=jury.price)
-    longest = sum(len(open_prompt(name, folder=jury.prompts).text.encode()) for name in prompts)
-    earlier = jury.max_tokens * BYTES_PER_TOKEN
+    if not judge_config.addresses:
+        raise BadInputError("`dry_run` says what a judge would be asked; rules ask no judge.")
+    (address,) = judge_config.addresses.values()
+    judge = open_judge(address, parameters=judge_config.parameters, price=judge_config.price)
+    longest = sum(len(open_prompt(name, folder=judge_config.prompts).text.encode()) for name in prompts)
+    earlier = judge_config.max_tokens * BYTES_PER_TOKEN
     bound = judge.bound(questions, text_bytes=longest + text_bytes + earlier, images=images)
-    cost = "give --price for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
+    cost = "pass `price` for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
     log_info(
         f"{bound.judge}: at most {bound.questions:,} questions, {bound.calls:,} calls with repair questions, "
         f"{bound.prompt_tokens:,} tokens of prompts and {bound.completion_tokens:,} of answers; {cost}. "
@@ -89,9 +95,9 @@ def edit_bytes(edits: Iterable[Edit]) -> int:
     )
 
 
-async def each_of(judge: ModelJudge, items: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
+async def run_concurrently(judge: ModelJudge, items: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
     """Process items concurrently, as many as the judge answers at once."""
-    slots = asyncio.Semaphore(WAITING * judge.at_once)
+    slots = asyncio.Semaphore(QUESTIONS_PER_SLOT * judge.at_once)
 
     async def turn(item: T) -> None:
         async with slots:

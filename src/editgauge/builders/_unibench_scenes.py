@@ -70,7 +70,7 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
 @cache
 def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
     """Return the class that words name exactly, and whether it is plural."""
-    if words.split()[0] in english().determiners:
+    if words.split(maxsplit=1)[0] in english().determiners:
         return None
     try:
         class_ = resolve(words, classes)
@@ -136,9 +136,9 @@ def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | N
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
-LEAST_SIDE = 64
+MIN_SIDE = 64
 """Pixels: what is smaller has no detail left when it is scaled up again."""
-FEWEST_OBJECTS = 2
+MIN_OBJECTS = 2
 """A picture with fewer objects has no target and anchor."""
 
 
@@ -193,21 +193,21 @@ def best_square(width: int, height: int, boxes: Sequence[Box]) -> Square:
     starts_sorted = sorted({min(max(start, 0), slack) for start in starts}, key=lambda start: abs(start - slack // 2))
 
     def kept(start: int) -> tuple[int, float]:
-        square = _at(start, side, is_wide)
+        square = _at(start, side, is_wide=is_wide)
         shares = [square.share_of(box) for box in boxes]
         return sum(share > 0.999 for share in shares), round(sum(shares), 6)
 
-    return _at(max(starts_sorted, key=kept), side, is_wide)
+    return _at(max(starts_sorted, key=kept), side, is_wide=is_wide)
 
 
-def _at(start: int, side: int, is_wide: bool) -> Square:
+def _at(start: int, side: int, *, is_wide: bool) -> Square:
     return Square(start, 0, side) if is_wide else Square(0, start, side)
 
 
 def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
     """Return the square at left, top, side; raise `BadInputError` if it is too small or outside."""
     left, top, side = box
-    least = min(LEAST_SIDE, picture.width // 2)
+    least = min(MIN_SIDE, picture.width // 2)
     if side < least:
         raise BadInputError(f"a crop of this picture is at least {least} pixels wide, got {side}")
     if left < 0 or top < 0 or left + side > picture.width or top + side > picture.height:
@@ -223,7 +223,7 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
     """
     size = picture.width
     instances = [cut for instance in picture.instances if (cut := _cut(instance, picture, square)) is not None]
-    if len(instances) < FEWEST_OBJECTS:
+    if len(instances) < MIN_OBJECTS:
         raise BadInputError(f"only {len(instances)} of the {len(picture.instances)} objects are left in that square")
     path = PurePosixPath(picture.file)
     file = path.with_name(f"{path.stem}-crop-{square.left}-{square.top}-{square.side}.png")
@@ -282,14 +282,14 @@ class Chosen:
     square: Square
 
 
-def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
+def choose(coco: Coco, criteria: Criteria, seed: int, *, with_captions: bool) -> Iterator[Chosen | OmittedTask]:
     """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
-        selected = _chosen(image, tuple(coco.classes), criteria, with_captions)
+        selected = _chosen(image, tuple(coco.classes), criteria, with_captions=with_captions)
         yield OmittedTask(image.file, selected) if isinstance(selected, str) else selected
 
 
-def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:
+def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, *, with_captions: bool) -> Chosen | str:
     """Select an image, or return the reason why not."""
     if len(image.objects) > criteria.most_objects:
         return f"has {len(image.objects)} objects, more than {criteria.most_objects}"

@@ -28,8 +28,8 @@ from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
 from editgauge.builders._built import (
     BuiltBenchmark,
     OmittedTask,
-    check_places,
-    report_beside,
+    check_paths,
+    report_path,
     similar_classes,
     write_report,
 )
@@ -37,14 +37,14 @@ from editgauge.builders._judge_calls import (
     RULES,
     Ask,
     OpenPrompt,
-    each_of,
-    most_calls,
-    the_judge,
-    transcripts_beside,
+    bound_calls,
+    open_single_judge,
+    run_concurrently,
+    transcripts_path,
     written_by,
 )
 from editgauge.builders.review.file import (
-    LONGEST_VALUE,
+    MAX_VALUE_LENGTH,
     CandidateGroup,
     FieldName,
     Review,
@@ -52,7 +52,7 @@ from editgauge.builders.review.file import (
     ReviewPicture,
     instance_of,
     read_review,
-    review_beside,
+    review_path,
     write_review,
 )
 from editgauge.edit_types import EDIT_TYPES
@@ -85,7 +85,7 @@ class Proposed:
     operations: dict[Pair, list[str]] = field(default_factory=dict)
     left_out: list[OmittedTask] = field(default_factory=list)
 
-    def take_image(self, image: CocoImage) -> bool:
+    def add_image(self, image: CocoImage) -> bool:
         """Will the benchmark find the image by its number? If not, it is noted."""
         names = [name.format(image.number) for name in NAMES]
         if image.file in names:
@@ -93,7 +93,7 @@ class Proposed:
         self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
         return False
 
-    def take_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
+    def add_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
         """Those of the list; the others are noted."""
         self.classes[edit_type] = [word for word in words if word in class_names]
         self.left_out += [
@@ -102,7 +102,7 @@ class Proposed:
             if word not in class_names
         ]
 
-    def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
+    def add_operations(self, pair: Pair, words: Sequence[str]) -> None:
         """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
         class_, edit_type = pair
         taken = [
@@ -205,8 +205,8 @@ Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 
 def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
     """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
-    if not value.strip() or len(value) > LONGEST_VALUE:
-        return f"an operation has 1 to {LONGEST_VALUE} signs, got {format_value(value)}"
+    if not value.strip() or len(value) > MAX_VALUE_LENGTH:
+        return f"an operation has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(value)}"
     unreadable = form_fault(candidate.task, value)
     if unreadable:
         return unreadable
@@ -325,7 +325,7 @@ def _plain(words: str) -> str:
     return " ".join(words.casefold().replace("_", " ").split())
 
 
-MOST_TOKENS = 1024
+DEFAULT_MAX_TOKENS = 1024
 
 
 def editval(
@@ -373,18 +373,18 @@ def editval(
 
     """
     file, folder = Path(out), Path(images)
-    check_places(file, folder)
+    check_paths(file, folder)
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInputError(
-            "--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1."
+            "`classes`, `per_class`, `per_type` and `operations` are at least 1; shares rise from 0 to 1."
         )
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
+    judge_config = None if judge == RULES else read_judge_config(judges, max_tokens=DEFAULT_MAX_TOKENS)
     coco_annotations = read_coco(Path(coco))
     proposed = Proposed()
-    named = [image for image in coco_annotations.images if proposed.take_image(image)]
+    named = [image for image in coco_annotations.images if proposed.add_image(image)]
     fitting = _images_by_class(replace(coco_annotations, images=tuple(named)), folder, least_share, most_share, seed)
     if not fitting:
         raise BadInputError(
@@ -393,14 +393,14 @@ def editval(
     if dry_run:
         questions = len(TYPES) * (1 + min(classes, len(fitting)))
         names = len(", ".join(fitting).encode())
-        asking = most_calls(jury or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
-        return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
-    if jury is None:
+        asking = bound_calls(judge_config or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
+        return BuiltBenchmark(file, review_path(file), report_path(file), asking=asking)
+    if judge_config is None:
         by = BY_RULES
         _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
-        by = written_by(jury, PROMPTS)
-        run_async(_by_judge(proposed, list(fitting), classes, operations, jury, file))
+        by = written_by(judge_config, PROMPTS)
+        run_async(_by_judge(proposed, list(fitting), classes, operations, judge_config, file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
     pictures = {name: fitting[name][:per_class] for name in _chosen(proposed.classes, list(fitting), classes)}
@@ -416,24 +416,24 @@ def editval(
         ],
         candidates=_candidates(proposed, list(pictures)),
     )
-    review = _with_earlier(review, review_beside(file))
-    write_review(review, review_beside(file))
+    review = _with_earlier(review, review_path(file))
+    write_review(review, review_path(file))
     write_editval(review, file)
     summary = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
-    write_report(report_beside(file), summary, proposed.left_out)
+    write_report(report_path(file), summary, proposed.left_out)
     count = len({element.number for some in pictures.values() for element in some})
     log_info(
         f"{format_count(count, 'image')} of {len(pictures)} classes with "
         f"{format_count(len(review.candidates), 'candidate')} by "
-        f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
+        f"{by}; {len(proposed.left_out)} left out, listed in '{report_path(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,
     )
     reviewed = sum(bool(candidate.decisions) for candidate in review.candidates)
     return BuiltBenchmark(
         file,
-        review_beside(file),
-        report_beside(file),
+        review_path(file),
+        report_path(file),
         count,
         len(review.candidates),
         reviewed,
@@ -466,22 +466,22 @@ def _chosen(suited: Mapping[str, Sequence[str]], class_names: Sequence[str], num
 
 def _by_rules(proposed: Proposed, coco: Coco, class_names: list[str], classes: int, number: int) -> None:
     for kind in TYPES:
-        proposed.take_classes(kind, classes_for(kind, coco, class_names), class_names)
+        proposed.add_classes(kind, classes_for(kind, coco, class_names), class_names)
     for class_ in _chosen(proposed.classes, class_names, classes):
         for kind in (kind for kind in TYPES if class_ in proposed.classes[kind]):
-            proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
+            proposed.add_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
 async def _by_judge(
-    proposed: Proposed, class_names: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
+    proposed: Proposed, class_names: list[str], classes: int, number: int, judge_config: JudgeConfig, file: Path
 ) -> None:
-    prompt = partial(open_prompt, folder=jury.prompts)
+    prompt = partial(open_prompt, folder=judge_config.prompts)
     answers: dict[Pair, list[str]] = {}
-    async with the_judge(jury, transcripts_beside(file)) as judge:
+    async with open_single_judge(judge_config, transcripts_path(file)) as judge:
 
         async def classes_of(kind: str) -> None:
             try:
-                proposed.take_classes(kind, await ask_classes(kind, class_names, judge.ask, prompt), class_names)
+                proposed.add_classes(kind, await ask_classes(kind, class_names, judge.ask, prompt), class_names)
             except NoAnswerError as unable:
                 proposed.left_out.append(
                     OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
@@ -494,12 +494,12 @@ async def _by_judge(
                 why = f"the judge named no operations ({unable.fault}): {unable.message}"
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
-        await each_of(judge, TYPES, classes_of)
+        await run_concurrently(judge, TYPES, classes_of)
         selected = _chosen(proposed.classes, class_names, classes)
         pairs = [(class_, kind) for class_ in selected for kind in TYPES if class_ in proposed.classes.get(kind, ())]
-        await each_of(judge, pairs, operations_of)
+        await run_concurrently(judge, pairs, operations_of)
     for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, not of the answers
-        proposed.take_operations(pair, answers[pair])
+        proposed.add_operations(pair, answers[pair])
     proposed.left_out.sort(key=lambda item: item.what)
 
 
@@ -526,7 +526,7 @@ def _with_earlier(review: Review, file: Path) -> Review:
         return review
     earlier = read_review(file)
     if earlier.kind != review.kind or earlier.by != review.by:
-        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
+        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another `out`.")
     by_id = {candidate.id: candidate for candidate in earlier.candidates}
     return review.model_copy(update={"candidates": [by_id.get(item.id, item) for item in review.candidates]})
 

@@ -72,7 +72,7 @@ def tune(
     folder, lessons = Path(out), read_lessons(Path(data))
     require_new(folder)
     if epochs <= 0 or learning_rate <= 0 or min(lora, batch) < 1:
-        raise BadInputError("--epochs and --learning-rate are over 0, --lora and --batch at least 1.")
+        raise BadInputError("`epochs` and `learning_rate` must be over 0, `lora` and `batch` at least 1.")
     library, peft, torch = (_needed(name) for name in ("transformers", "peft", "torch"))
     library.set_seed(seed)
     if quiet:
@@ -90,7 +90,7 @@ def tune(
     recipe |= {"lora": lora, "batch": batch, "seed": seed, "peft": peft.__version__, "torch": torch.__version__}
     write_json(folder / RECORD, {**recipe, **asdict(done), "folder": folder.name})
     log_info(f"{folder}: {done.lessons} lessons in {done.steps} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}. "
-        f"Ask it with --judge transformers:{folder}", quiet=quiet)  # fmt: skip
+        f"Ask it with `judge='transformers:{folder}'`", quiet=quiet)  # fmt: skip
     return done
 
 

@@ -17,14 +17,14 @@ from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.benchmarks.outcome_captions import attach_captions, read_captions
 from editgauge.engine._judges import JudgeConfig
-from editgauge.engine._options import default_protocols, open_protocols_with_models, pairs
+from editgauge.engine._options import open_scoring, pairs
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
-from editgauge.options import DataOptions, ModelOptions, Paths
+from editgauge.options import DataOptions, Paths, ScorerOptions
 from editgauge.protocols import Protocol
 from editgauge.results import Run, RunWriter, ScoreKey, tables
 from editgauge.results._records import fingerprint, short_hash
@@ -147,10 +147,9 @@ class RunPlan:
 def build_plan(
     benchmark: str | Path,
     outcomes: Paths,
-    protocol: Sequence[str],
+    options: ScorerOptions,
     *,
     data: DataOptions,
-    models: ModelOptions,
     judge_config: JudgeConfig,
     seed: int,
     layout: str | None = None,
@@ -161,8 +160,7 @@ def build_plan(
     captions: str | Path | None = None,
 ) -> RunPlan:
     """Open the benchmark and find the outcomes; writes nothing."""
-    names, remark = (protocol, "") if protocol else default_protocols(models)
-    protocols, choice = open_protocols_with_models(names, models, judge_config.names, judge_config.prompts)
+    protocols, choice, remark = open_scoring(options, judge_config)
     if remark:
         choice = replace(choice, remarks=(*choice.remarks, remark))
     folders = _outcome_folders(outcomes)

@@ -28,7 +28,7 @@ from editgauge.engine._trial import (
 )
 from editgauge.errors import BadInputError
 from editgauge.models._cache import cache_dir
-from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
+from editgauge.options import Amount, Count, DataOptions, JudgeOptions, Natural, Pairs, Paths, ScorerOptions
 from editgauge.results.manifest import Manifest, is_run
 
 MAX_SAMPLED_SOURCES = 6
@@ -165,13 +165,12 @@ def plan(
     run_plan = build_plan(
         request.benchmark,
         request.outcomes,
-        request.protocol,
+        ScorerOptions(protocol=request.protocol, models=models, model=request.model, judge=judges),
         data=DataOptions(
             data=request.data, images=request.images, limit=request.limit, skip_broken=request.skip_broken
         ),
         layout=layout,
         allow_outside=allow_outside,
-        models=ModelOptions(models=models, model=request.model),
         seed=request.seed,
         attributes=attributes,
         judge_config=read_judge_config(judges, judges_of(request.out)),
@@ -273,7 +272,7 @@ def _forecast(
         sampled=len(sample),
         models=tuple(work for effort in took.efforts for work in _work(effort, speeds, times)),
         recalled=round(sum(effort.recalled for effort in took.efforts) * times),
-        own_seconds=took.work.own * times,
+        own_seconds=took.work.outside_models * times,
         cpu_seconds=took.work.cpu * times,
         processes=workers.processes,
         cores=machine.cores,
@@ -315,6 +314,6 @@ class _Clock:
 
 def _work(effort: ModelEffort, speeds: ModelSpeeds, times: float) -> list[ModelWork]:
     return [
-        ModelWork(effort.name, question, round(work.asked * times), speeds.seconds_each(effort, question))
+        ModelWork(effort.name, question, round(work.answers * times), speeds.seconds_each(effort, question))
         for question, work in effort.work.items()
     ]

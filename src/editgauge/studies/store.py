@@ -31,7 +31,7 @@ from sqlalchemy import (
     make_url,
     text,
 )
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -255,7 +255,7 @@ def _database_errors() -> Iterator[None]:
     """Turn database failures (server away, disk full, wrong password) into errors without a traceback."""
     try:
         yield
-    except (OperationalError, PoolTimeout) as error:
+    except (OperationalError, InternalError, InterfaceError, PoolTimeout) as error:
         why = getattr(error, "orig", None) or error
         raise BadStudyError(
             f"The study's database cannot be used: {why}. Does it run, and is its URL right?"

@@ -24,8 +24,8 @@ ENDING = ".review.json"
 Status = Literal["proposed", "accepted", "edited", "dropped"]
 Kind = Literal["unibench", "editval"]
 FieldName = Literal["class", "color", "place", "template", "suits", "operation"]
-LONGEST_VALUE = 500
-Value = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE, pattern=r"\S")]
+MAX_VALUE_LENGTH = 500
+Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE_LENGTH, pattern=r"\S")]
 
 
 class Decision(StrictFields):
@@ -213,16 +213,16 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
     }
 
 
-def review_beside(out: Path) -> Path:
+def review_path(out: Path) -> Path:
     """Return the path of the review file of a build.
 
-    >>> review_beside(Path("unibench.json")).name
+    >>> review_path(Path("unibench.json")).name
     'unibench.review.json'
     """
     return out if out.name.endswith(ENDING) else out.with_name(f"{out.name.removesuffix('.json')}{ENDING}")
 
 
-def built_beside(review: Path) -> Path:
+def benchmark_path(review: Path) -> Path:
     """Return the path of the file that is built from a review."""
     return review.with_name(f"{review.name.removesuffix(ENDING)}.json")
 

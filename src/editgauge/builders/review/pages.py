@@ -34,7 +34,7 @@ FIELDS = {
 }
 
 
-NO_LONGER = "not asked for: it is so already, or the object is no longer in the picture"
+UNFIT_REMARK = "not asked for: it is so already, or the object is no longer in the picture"
 
 
 def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
@@ -95,7 +95,7 @@ def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> di
         "anchor": anchor,
         "remarks": [
             *_remarks(candidate, reviewer, status),
-            *([] if candidate.task not in TASKS or fits_picture(candidate, group.pictures[0]) else [NO_LONGER]),
+            *([] if candidate.task not in TASKS or fits_picture(candidate, group.pictures[0]) else [UNFIT_REMARK]),
         ],
     }
 
