@@ -102,6 +102,7 @@ def plan(
     layout: str | None = None,
     allow_outside: bool = False,
     limit: Count | None = None,
+    skip_broken: bool = False,
     models: str | None = None,
     model: Pairs = (),
     attributes: str | Path | None = None,
@@ -154,6 +155,7 @@ def plan(
         limit=limit,
         data=data,
         images=images,
+        skip_broken=skip_broken,
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         request = request.completed(has_models=models is not None)
@@ -164,7 +166,9 @@ def plan(
         request.benchmark,
         request.outcomes,
         ScorerOptions(protocol=request.protocol, models=models, model=request.model, judge=judges),
-        data=DataOptions(data=request.data, images=request.images, limit=request.limit),
+        data=DataOptions(
+            data=request.data, images=request.images, limit=request.limit, skip_broken=request.skip_broken
+        ),
         layout=layout,
         allow_outside=allow_outside,
         seed=request.seed,
@@ -190,6 +194,7 @@ class _Request:
     limit: int | None
     data: str | Path | None
     images: str | Path | None
+    skip_broken: bool = False
     seed: int = 0
 
     def completed(self, *, has_models: bool) -> _Request:
@@ -211,6 +216,7 @@ class _Request:
             limit=run.edits if self.limit is None else self.limit,
             data=self.data or run.places.get("data"),
             images=self.images or run.places.get("images"),
+            skip_broken=self.skip_broken or bool(run.broken),
         )
 
 

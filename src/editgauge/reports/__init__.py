@@ -41,6 +41,7 @@ class Section(typing.Protocol):
 BUILT_IN = {
     "overview": "editgauge.reports.sections.standard:overview",
     "gallery": "editgauge.reports.sections.standard:gallery",
+    "verdicts": "editgauge.reports.sections.verdicts:section",
     "heat_map": "editgauge.reports.sections.edit_types:section",
     "edit_types": "editgauge.reports.sections.standard:edit_types",
     "groups": "editgauge.reports.sections.standard:groups",
