@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -88,6 +88,7 @@ def _relative(attributes: Vectors, opposite: Vectors, *, sums: bool) -> Floats:
 
 
 Classifier = Literal["svm", "lda", "logistic"]
+CLASSIFIERS: tuple[Classifier, ...] = get_args(Classifier)
 TOLERANCE = 1e-6
 """Stopping tolerance of the solvers, a thousand times stricter than their default."""
 MIN_SQUARED_NORM = 1e-12
