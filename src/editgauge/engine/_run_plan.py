@@ -209,7 +209,7 @@ def build_plan(
         judges=judge_config.describe(),
         fields_sha256=parses.sha256 if parses else "",
         shard="" if shard == COMPLETE else str(shard),
-        places=_benchmark_paths(benchmark, data),
+        locations=_benchmark_paths(benchmark, data),
     )
     return RunPlan(opened, protocols, choice, outcomes_of, manifest, judge_config, shard, frozenset(followed))
 
