@@ -64,7 +64,7 @@ test-explore: setup ## let the property tests try new, random examples
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not slow" $$(grep -rl 'import.* given' tests)
 
 FUZZ_SECONDS ?= 60
-fuzz: setup ## try new hostile inputs, FUZZ_SECONDS for each of four kinds
+fuzz: setup ## try new hostile inputs, FUZZ_SECONDS for each kind
 	EDITGAUGE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -q tests/fuzz
 
 check: setup ## lint, format and types

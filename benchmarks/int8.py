@@ -20,7 +20,7 @@ import numpy as np
 from editgauge._util.images import read_image
 from editgauge.models._factory import FAMILIES
 from editgauge.models.hub._network import overlap
-from editgauge.models.hub.owl import OwlDetector
+from editgauge.models.hub.detectors import OwlDetector
 
 
 def main() -> None:

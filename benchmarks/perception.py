@@ -29,7 +29,7 @@ EDITS_PER_SOURCE = 5
 PHRASES = ("cat", "cup", "person", "ball", "hat", "dog", "tree")
 MODEL = """
 import os
-from editgauge.models.hub.owl import OwlDetector
+from editgauge.models.hub.detectors import OwlDetector
 
 class Counted(OwlDetector):
     def look(self, images):

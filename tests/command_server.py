@@ -1,7 +1,7 @@
-"""The installed command without its start-up time: a process that has imported it forks once for every call.
+"""Run the installed command without its start-up time: a process that has imported it forks for every call.
 
-The process is started by `serve()`, once a session; it never runs a thread of its own, so a fork of it is safe. What a
-call does to the working directory, the environment or the modules ends with its fork.
+`serve()` starts the process once per session. It runs no threads, so forking is safe, and changes to the working
+directory, the environment or modules end with the fork.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ PRELOADED = (
 
 
 class CommandServer:
-    """Calls the command in forks of one process."""
+    """Run the command in forks of one process."""
 
     def __init__(self, requests: IO[str], answers: IO[str]) -> None:
         self._requests, self._answers = requests, answers
 
     def __call__(self, words: list[str], cwd: Path | str | None = None) -> subprocess.CompletedProcess[str]:
-        """What the command printed and how it ended."""
+        """Return what the command printed and its exit code."""
         with tempfile.TemporaryDirectory() as folder:
-            printed, said = Path(folder, "stdout"), Path(folder, "stderr")
+            stdout, stderr = Path(folder, "stdout"), Path(folder, "stderr")
             request = {"words": words, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ)}
-            self._requests.write(json.dumps({**request, "stdout": str(printed), "stderr": str(said)}) + "\n")
+            self._requests.write(json.dumps({**request, "stdout": str(stdout), "stderr": str(stderr)}) + "\n")
             self._requests.flush()
             code = int(self._answers.readline())
-            return subprocess.CompletedProcess(words, code, printed.read_text("utf-8"), said.read_text("utf-8"))
+            return subprocess.CompletedProcess(words, code, stdout.read_text("utf-8"), stderr.read_text("utf-8"))
 
 
 @contextmanager
 def serve() -> Iterator[CommandServer]:
-    """A server for as long as the context lasts."""
+    """Yield a server that ends with the context."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdin
@@ -63,14 +63,14 @@ def _main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
-            _become(json.loads(line))
+            _run_command(json.loads(line))
         _, status = os.waitpid(child, 0)
         answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
         answers.flush()
 
 
-def _become(request: Mapping[str, Any]) -> None:
-    """The command in this very process, which ends with it."""
+def _run_command(request: Mapping[str, Any]) -> None:
+    """Run the command in this process and exit."""
     for number, path in ((0, os.devnull), (1, request["stdout"]), (2, request["stderr"])):
         opened = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, number)

@@ -1,15 +1,15 @@
-"""Shared by the tests of several rooms.
+"""Fixtures and hooks shared by all tests.
 
-- `photo`: a real photograph as pixels, 128 x 128.
+- `photo`: a photograph as an array, 128 x 128.
 - `make_record(edit, scores, ...)`: a record of the protocol `toy` (scores `gain`, higher is better, and `loss`, lower).
-  A string among the scores is a reason for having none.
-- `make_run(*records, ...)`: the folder of a run that holds these records; further keywords change its manifest.
+  A string instead of a score is the reason for its absence.
+- `make_run(*records, ...)`: a run folder with these records; further keywords change its manifest.
 - `make_benchmark(folder, edits, size, **fields)`: a benchmark folder, its images cut from photographs.
-- `make_outcomes(benchmark, folder, number)`: the outcomes of a method for it; another number, another method.
+- `make_outcomes(benchmark, folder, number)`: outcomes of the method with that number.
 - `editgauge(*words, code=0, ...)`: the installed command, as users type it.
-- `small_disk(size)`: a disk of its own that is soon full; skips loudly where mounting is not allowed.
+- `small_disk(size)`: a separate file system of limited size; skips loudly where mounting is not allowed.
 - `shared`: the folder named by EDITGAUGE_SHARED_DATA; skips loudly without it, and fails where `CI` is true.
-- `plugin`: a folder in which the package of `plugin_package/` is installed; `plugged_in`: also for this very process.
+- `plugin`: a folder in which `plugin_package/` is installed; `plugged_in`: the same, visible to this process.
 """
 
 from __future__ import annotations
@@ -50,31 +50,31 @@ from tests.command_server import CommandServer, serve
 from tests.shared_data import MISSING, shared_data
 
 pytest_plugins = ["tests.endpoint"]
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of torch that wait for each other take ten times the time
-os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # a model must be asked: no test is to be answered by an earlier one
-PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-"""A busy machine is no failure."""
-hypothesis.settings.register_profile("deterministic", derandomize=True, database=None, max_examples=25, **PATIENT)
-hypothesis.settings.register_profile("explore", max_examples=500, print_blob=True, **PATIENT)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # oversubscribed threads of torch are ten times slower
+os.environ["EDITGAUGE_CACHE_BYTES"] = "0"  # every test runs its models; none reads answers of another
+PROFILE: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+"""Examples may take long on a loaded machine."""
+hypothesis.settings.register_profile("deterministic", derandomize=True, database=None, max_examples=25, **PROFILE)
+hypothesis.settings.register_profile("explore", max_examples=500, print_blob=True, **PROFILE)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
-WHOLLY_SLOW = re.compile(r"^pytestmark = (?:pytest\.mark\.slow|\[[^\]]*pytest\.mark\.slow)", re.MULTILINE)
-collect_ignore = ["plugin_package"]  # a package of its own, with modules that are broken on purpose
+ALL_SLOW = re.compile(r"^pytestmark = (?:pytest\.mark\.slow|\[[^\]]*pytest\.mark\.slow)", re.MULTILINE)
+collect_ignore = ["plugin_package"]  # a separate package with modules that are broken on purpose
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files and folders of which no test would be chosen are not even imported: many import torch or a browser."""
+    """Skip the import of files and folders without a selected test: many import torch or a browser."""
     files = list(collection_path.rglob("test_*.py")) if collection_path.is_dir() else [collection_path]
     if config.option.markexpr == "not slow":
-        unwanted = [WHOLLY_SLOW.search(file.read_text("utf-8")) is not None for file in files if _is_test(file)]
+        deselected = [ALL_SLOW.search(file.read_text("utf-8")) is not None for file in files if _is_test(file)]
     elif config.option.markexpr == "slow":
-        unwanted = ["pytest.mark.slow" not in file.read_text("utf-8") for file in files if _is_test(file)]
+        deselected = ["pytest.mark.slow" not in file.read_text("utf-8") for file in files if _is_test(file)]
     else:
         return None
-    return (bool(unwanted) and all(unwanted)) or None
+    return (bool(deselected) and all(deselected)) or None
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: the garbage collector need not look at it again in every test."""
+    """Exclude imported modules from garbage collection, which would scan them in every test."""
     gc.freeze()
 
 
@@ -111,7 +111,7 @@ def photo() -> Pixels:
 
 @dataclasses.dataclass(frozen=True)
 class RawEntry(JournalEntry):
-    """A journal entry whose evidence is given as JSON, which may be damaged."""
+    """A journal entry with evidence as JSON, which may be damaged."""
 
     raw: tuple[dict[str, Any], ...] = ()
 
@@ -135,7 +135,7 @@ def _record(
     detail: str = "",
     evidence: tuple[dict[str, Any], ...] = (),
 ) -> JournalEntry:
-    given: Mapping[str, float | str] = {"gain": 0.5, "loss": "not_applicable"} if scores is None else scores
+    values: Mapping[str, float | str] = {"gain": 0.5, "loss": "not_applicable"} if scores is None else scores
     records = (
         ScoreRecord(
             edit=edit,
@@ -147,7 +147,7 @@ def _record(
             reason=cast("Reason", score) if isinstance(score, str) else None,
             detail=detail if isinstance(score, str) else "",
         )
-        for name, score in given.items()
+        for name, score in values.items()
     )
     return RawEntry(
         place, edit, edit_type, source, method, seed, protocol, source_image, edited_image, tuple(records), raw=evidence
@@ -177,12 +177,12 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         edits: dict[str, dict[str, Any]] = {
             record.edit: {"id": record.edit, "source": record.source} for record in records
         }
-        for edit, told in (extras or {}).items():
-            edits[edit]["extras"] = told
-        for edit, of_edit in (groups or {}).items():
-            edits[edit]["groups"] = of_edit
-        for edit, more in (fields or {}).items():
-            edits[edit] |= more
+        for edit, edit_extras in (extras or {}).items():
+            edits[edit]["extras"] = edit_extras
+        for edit, edit_groups in (groups or {}).items():
+            edits[edit]["groups"] = edit_groups
+        for edit, edit_fields in (fields or {}).items():
+            edits[edit] |= edit_fields
         lines = "".join(json.dumps(edit) + "\n" for edit in edits.values()).encode()
         manifest = Manifest(
             benchmark="toys",
@@ -206,23 +206,23 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-SHELF = Path(skimage.__file__).parent / "data"
-PHOTOS = [read_image(SHELF / f"{name}.png") for name in ("astronaut", "chelsea", "coffee")]
+SAMPLE_FOLDER = Path(skimage.__file__).parent / "data"
+PHOTOS = [read_image(SAMPLE_FOLDER / f"{name}.png") for name in ("astronaut", "chelsea", "coffee")]
 INSTRUCTIONS = (("color", "Make it black."), ("object_removal", "Remove it."), ("style", "As a charcoal drawing."))
 
 
 @cache
-def _piece(number: int, size: int) -> Pixels:
-    """A piece of a photograph, another one for every number."""
-    whole = PHOTOS[number % 3]
-    rows, columns = (side - size for side in whole.shape[:2])
+def _crop(number: int, size: int) -> Pixels:
+    """Crop a square from a photograph; every number gives another one."""
+    photo = PHOTOS[number % 3]
+    rows, columns = (side - size for side in photo.shape[:2])
     top, left = 37 * number % max(rows, 1), 53 * number % max(columns, 1)
-    return np.ascontiguousarray(whole[top : top + size, left : left + size])
+    return np.ascontiguousarray(photo[top : top + size, left : left + size])
 
 
 @pytest.fixture(scope="session")
 def make_benchmark() -> Callable[..., Path]:
-    """Two edits share a source; every second edit has a mask; `fields`: a key to one value per edit."""
+    """Return a factory: two edits share a source, every second edit has a mask; `fields` maps keys to values."""
 
     def make(folder: Path, edits: int = 4, size: int = 96, **fields: list[Any]) -> Path:
         folder.mkdir(parents=True)
@@ -230,13 +230,13 @@ def make_benchmark() -> Callable[..., Path]:
         for number in range(edits):
             source = f"{number // 2}.png"
             if not (folder / source).exists():
-                write_png(_piece(number // 2, size), folder / source)
+                write_png(_crop(number // 2, size), folder / source)
             kind, instruction = INSTRUCTIONS[number % 3]
-            told: dict[str, Any] = {"id": f"edit-{number:03d}", "source": source, "type": kind}
-            told |= {"instruction": instruction}
-            told |= {"mask": {"box": [size // 4, size // 4, size // 2, size // 2]}} if number % 2 else {}
-            told |= {key: values[number] for key, values in fields.items() if values[number] is not None}
-            lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+            record: dict[str, Any] = {"id": f"edit-{number:03d}", "source": source, "type": kind}
+            record |= {"instruction": instruction}
+            record |= {"mask": {"box": [size // 4, size // 4, size // 2, size // 2]}} if number % 2 else {}
+            record |= {key: values[number] for key, values in fields.items() if values[number] is not None}
+            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
         (folder / "edits.jsonl").write_text("".join(lines), encoding="utf-8")
         return folder
 
@@ -245,7 +245,7 @@ def make_benchmark() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def make_outcomes() -> Callable[..., Path]:
-    """A darker patch, and around it more blur the higher the method's number."""
+    """Return a factory: a darker patch, and around it blur that grows with the number of the method."""
 
     def make(benchmark: Path, folder: Path, number: int = 1) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
@@ -269,9 +269,9 @@ def command_server() -> Iterator[CommandServer]:
 
 @pytest.fixture(scope="session")
 def editgauge(command_server: CommandServer) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`code` is the exit code it must end with; whatever happens, nobody is shown a traceback.
+    """Return a function that runs the command and asserts its exit code and that it prints no traceback.
 
-    A call with an environment or a plug-in of its own is a process of its own; others are forks of one.
+    Calls with an environment or a plug-in start a process; others are forked from a warm one.
     """
     script = Path(sys.executable).with_name("editgauge")
 
@@ -299,24 +299,24 @@ def editgauge(command_server: CommandServer) -> Callable[..., subprocess.Complet
 
 @pytest.fixture
 def small_disk() -> Iterator[Callable[[str], Path]]:
-    """Mounted outside pytest's own folders: a killed test must not leave something there that cannot be removed."""
+    """Mount outside of pytest's folders: a killed test must not leave a mount in them that cannot be removed."""
     mounted: list[Path] = []
 
     def mount(size: str) -> Path:
-        place = Path(tempfile.mkdtemp(prefix="small-disk-"))
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+        folder = Path(tempfile.mkdtemp(prefix="small-disk-"))
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
         try:
             subprocess.run(command, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            place.rmdir()
+            folder.rmdir()
             pytest.skip(f"NOT TESTED, a small disk cannot be mounted here (are you root?): {error}")
-        mounted.append(place)
-        return place
+        mounted.append(folder)
+        return folder
 
     yield mount
-    for place in mounted:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-        place.rmdir()
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        folder.rmdir()
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def shared() -> Path:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test of public files that is skipped checks nothing: in CI, where they always are, that is a failure."""
+    """Fail tests in CI that are skipped because the public files are missing."""
     report = yield
     if report.skipped and os.environ.get("CI") == "true" and MISSING in str(report.longrepr):
         report.outcome = "failed"
@@ -340,17 +340,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture(scope="session")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Installed by hand: no network, no build, nothing in the project's environment."""
+    """Install the package by hand: no network, no build, nothing in the environment of the project."""
     package = Path(__file__).parent / "plugin_package"
-    told = tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["project"]
     site = tmp_path_factory.mktemp("site")
     shutil.copytree(package / "src", site, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    about = site / f"{told['name'].replace('-', '_')}-{told['version']}.dist-info"
+    about = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     groups = (
-        f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items())
-        for group, points in told["entry-points"].items()
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in points.items())
+        for group, points in project["entry-points"].items()
     )
     (about / "entry_points.txt").write_text("\n".join(groups))
     return site

@@ -1,9 +1,9 @@
-"""An endpoint on a real socket that speaks the chat completions protocol, and misbehaves as it is told.
+"""A local server that speaks the chat completions protocol and can be told to misbehave.
 
-- `served`: the endpoint. `served.plan = function(text, seen)` decides what becomes of the question `text`, which came
-  `seen` times before: a `dict` is a chat completion, a `str` the text of one, a `Reply` anything else.
-- `say(text, **changes)`: a chat completion; `Reply`: status, content, headers, and ways of breaking off.
-- `ask(judge, *questions)`: the answers, or the `NoAnswerError` in their place, all asked at once.
+- `served`: the server. `served.plan = function(text, count)` decides the reply to the question `text`, which came
+  `count` times before: a `dict` is a chat completion, a `str` the text of one, a `Reply` anything else.
+- `say(text, **changes)`: a chat completion; `Reply`: status, content, headers, and ways to fail.
+- `ask(judge, *questions)`: the answers, or `NoAnswerError` where there is none, all asked concurrently.
 - `soon`: a retry policy with waits of milliseconds.
 """
 
@@ -31,7 +31,7 @@ MODEL = "tiny-judge"
 
 @dataclass
 class Reply:
-    """Anything but a plain answer."""
+    """A response that is no plain answer."""
 
     status: int = 200
     content: bytes | str | dict[str, Any] = b"{}"
@@ -41,20 +41,20 @@ class Reply:
     drip: float = 0.0
     """Seconds between two bytes of the content."""
     cut: int | None = None
-    """This many bytes of the content are sent, then the connection ends; -1: not even a status."""
+    """Number of bytes sent before the connection closes; -1: not even a status."""
 
 
 def say(
     text: str | None, model: str = MODEL, finish: str = "stop", tokens: tuple[int, int] = (10, 2), **message: Any
 ) -> dict[str, Any]:
-    told = {"role": "assistant", "content": text, **message}
+    content = {"role": "assistant", "content": text, **message}
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
-    choice = {"index": 0, "message": told, "finish_reason": finish}
+    choice = {"index": 0, "message": content, "finish_reason": finish}
     return {"id": "c1", "object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
 
 
 class Served(ThreadingHTTPServer):
-    """The endpoint."""
+    """HTTP server of the endpoint."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -71,7 +71,7 @@ class Served(ThreadingHTTPServer):
         self.under_way = self.most_under_way = 0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news here."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -80,11 +80,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: Served
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        content = asked["messages"][0]["content"]
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = body["messages"][0]["content"]
         text = content if isinstance(content, str) else content[-1]["text"]
         with self.server.lock:
-            self.server.requests.append({"path": self.path, **asked})
+            self.server.requests.append({"path": self.path, **body})
             self.server.keys.append(self.headers["Authorization"])
             seen = self.server.seen[text]
             self.server.seen[text] += 1
@@ -93,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             planned = self.server.plan(text, seen)
             answered = isinstance(planned, str | dict)
-            body: Any = say(planned) if isinstance(planned, str) else planned
-            reply = body if isinstance(body, Reply) else Reply(content=body)
+            message: Any = say(planned) if isinstance(planned, str) else planned
+            reply = message if isinstance(message, Reply) else Reply(content=message)
             if answered:
                 with self.server.lock:
                     self.server.answered[text] += 1
@@ -106,10 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, reply: Reply) -> None:
         time.sleep(reply.hang)
         is_json = isinstance(reply.content, dict)
-        given = json.dumps(reply.content) if isinstance(reply.content, dict) else reply.content
-        content = given.encode() if isinstance(given, str) else given
+        text = json.dumps(reply.content) if isinstance(reply.content, dict) else reply.content
+        content = text.encode() if isinstance(text, str) else text
         headers = {"Content-Type": "application/json" if is_json else "text/html", "Content-Length": str(len(content))}
-        lines = [f"HTTP/1.1 {reply.status} told", *(f"{k}: {v}" for k, v in (headers | reply.headers).items())]
+        lines = [f"HTTP/1.1 {reply.status} OK", *(f"{k}: {v}" for k, v in (headers | reply.headers).items())]
         if reply.cut != -1:
             self.wfile.write("\r\n".join([*lines, "", ""]).encode())
             for piece in [content[i : i + 1] for i in range(len(content))] if reply.drip else [content[: reply.cut]]:
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -154,17 +154,17 @@ def soon() -> RetryPolicy:
 
 @pytest.fixture
 def ask() -> Callable[..., list[Any]]:
-    async def one(judge: ModelJudge, question: Question[Any]) -> Any:
+    async def ask_one(judge: ModelJudge, question: Question[Any]) -> Any:
         try:
             return await judge.ask(question)
         except NoAnswerError as error:
             return error
 
-    async def everything(judge: ModelJudge, questions: tuple[Question[Any], ...]) -> list[Any]:
+    async def ask_all(judge: ModelJudge, questions: tuple[Question[Any], ...]) -> list[Any]:
         async with judge:
-            return await asyncio.gather(*(one(judge, question) for question in questions))
+            return await asyncio.gather(*(ask_one(judge, question) for question in questions))
 
-    return lambda judge, *questions: asyncio.run(everything(judge, questions))
+    return lambda judge, *questions: asyncio.run(ask_all(judge, questions))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Public files that are not ours to ship: `EDITGAUGE_SHARED_DATA` names the folder that holds them.
+"""Public files that this repository does not contain: `EDITGAUGE_SHARED_DATA` names their folder.
 
 Without it their tests are skipped, loudly; where `CI` is true such a skip fails (`conftest.py`).
 """
@@ -16,7 +16,7 @@ needs_shared_data = pytest.mark.skipif(FOLDER is None, reason=MISSING)
 
 
 def shared_data(*parts: str) -> Path:
-    """A file or folder of the shared data; skips the test that asks for it where there is none."""
+    """Return a path of the shared data; skip the test without it."""
     if FOLDER is None:
         pytest.skip(MISSING)
     return Path(FOLDER, *parts)

@@ -1,4 +1,4 @@
-"""The modules of the package, read and parsed once for all tests of how they are written."""
+"""Sources and syntax trees of the package, read and parsed once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "editgauge"
 
 @cache
 def sources() -> dict[str, str]:
-    """The text of every module, by its path inside the package."""
+    """Return the text of every module by its path in the package."""
     paths = sorted(SOURCE.rglob("*.py"))
     return {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in paths}
 

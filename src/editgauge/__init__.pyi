@@ -43,7 +43,7 @@ from editgauge.audits.judges.tables import InspectorTables as InspectorTables
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.benchmarks.datasets import DatasetInfo as DatasetInfo
 from editgauge.benchmarks.pairs import PairFiles as PairFiles
-from editgauge.builders._built import BuiltBenchmark as BuiltBenchmark
+from editgauge.builders._common import BuiltBenchmark as BuiltBenchmark
 from editgauge.builders.attributes import AttributesResult as AttributesResult
 from editgauge.builders.calibration import BuiltCalibration as BuiltCalibration
 from editgauge.builders.sheets import ContactSheet as ContactSheet
@@ -98,6 +98,7 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
+from editgauge.models._selftest import SelfTest as SelfTest
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.perception import Perception as Perception
 from editgauge.models.roles import Model as Model

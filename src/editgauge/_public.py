@@ -66,6 +66,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "models": {
         "list": f"{_WEIGHTS}:list_weights",
         **{name: f"{_WEIGHTS}:{name}" for name in ("info", "pull", "verify", "path")},
+        "selftest": "editgauge.models._selftest:selftest",
     },
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
@@ -134,6 +135,7 @@ SUMMARIES: dict[str, str] = {
     "models info": "Show what a set of weights is, where it comes from, where it is, and its license.",
     "models pull": "Download weights and verify them; files that are already here are only verified.",
     "models verify": "Compare every file of these weights with its recorded SHA-256.",
+    "models selftest": "Run the models of a profile on photographs with known content, and say what passes.",
     "models path": "Print the folder that holds a set of weights.",
     "data pull": "Download a data set and verify it; files that are already here are only verified.",
     "data verify": "Compare every file of a data set with its recorded SHA-256.",
@@ -211,7 +213,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "AttributesResult": "editgauge.builders.attributes:AttributesResult",
     "AuditCard": "editgauge.audits.cards.result:AuditCard",
     "BestOutcomes": "editgauge.engine.best:BestOutcomes",
-    "BuiltBenchmark": "editgauge.builders._built:BuiltBenchmark",
+    "BuiltBenchmark": "editgauge.builders._common:BuiltBenchmark",
     "BuiltCalibration": "editgauge.builders.calibration:BuiltCalibration",
     "CacheInfo": "editgauge.models._cache:CacheInfo",
     "Comparisons": "editgauge.analysis.compare:Comparisons",
@@ -240,6 +242,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "ReportPage": "editgauge.reports.report:ReportPage",
     "RunDifference": "editgauge.analysis.diff:RunDifference",
     "ScoreClient": "editgauge.serving.client:ScoreClient",
+    "SelfTest": "editgauge.models._selftest:SelfTest",
     "Study": "editgauge.studies.study:Study",
     "StudyAnalysis": "editgauge.studies.verbs:StudyAnalysis",
     "StudyStatus": "editgauge.studies.study:StudyStatus",

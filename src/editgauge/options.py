@@ -46,12 +46,14 @@ class DataOptions:
         data: folder or file with the benchmark's public files, for benchmarks that are not shipped.
         images: folder with the source images, if they are elsewhere, such as a COCO folder.
         limit: limit to the first N edits.
+        skip_broken: go on without broken records of the benchmark; the manifest lists them.
 
     """
 
     data: str | Path | None = None
     images: str | Path | None = None
     limit: Count | None = None
+    skip_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,41 @@ class JudgeOptions:
     temperature: Amount | None = None
     top_p: Share | None = None
     judge_seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerOptions:
+    """Protocols, models and judges to score with: the options of `score`, `Scorer`, `Monitor`, `serve` and `run`.
+
+    Attributes:
+        protocol: names of protocols; by default those that say whether the edit was done, the rest kept, and the image
+            free of artifacts.
+        models: model profile.
+        model: models for single roles, as `{"detector": "owlv2-base"}`.
+        judge: language models used as judges.
+        prompts: folder or file with prompts for the judges.
+
+    """
+
+    protocol: Sequence[str] = ()
+    models: str | ModelOptions | None = None
+    model: Pairs = ()
+    judge: str | Pairs | JudgeOptions | None = ()
+    prompts: str | Path | None = None
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """The models as one value."""
+        return (
+            self.models if isinstance(self.models, ModelOptions) else ModelOptions(models=self.models, model=self.model)
+        )
+
+    @property
+    def judge_options(self) -> JudgeOptions:
+        """The judges as one value."""
+        if isinstance(self.judge, JudgeOptions):
+            return self.judge
+        return JudgeOptions(judge=self.judge, prompts=self.prompts)
 
 
 _Options = TypeVar("_Options", DataOptions, ModelOptions, JudgeOptions)

@@ -205,6 +205,8 @@ class Benchmark:
     edits: Sequence[Edit]
     about: str = ""
     license: str = ""
+    broken: tuple[str, ...] = ()
+    """Problems of the data that were skipped."""
 
     def __post_init__(self) -> None:
         # Some file systems store 'é' as two characters; both spellings name the same file.
@@ -224,6 +226,11 @@ class Outcome:
     image: Path | None = None
     absence: str | None = None
     prompt: str | None = None
+    """What the method was asked, where that is known."""
+    instruction: str | None = None
+    """The original instruction, where the prompt is a rewritten one; scores are by the original."""
+    rewriter: str | None = None
+    """Who rewrote the instruction."""
 
     def __post_init__(self) -> None:
         if (self.image is None) == (self.absence is None):

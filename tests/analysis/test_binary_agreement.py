@@ -90,6 +90,29 @@ def test_yes_to_a_flaw_is_the_flaw_that_people_find(run: Path, tell: Tell) -> No
     assert found.rates.balanced_accuracy.value == 1
 
 
+def test_judge_and_detector_of_artifacts_answer_the_same_question(
+    make_run: Callable[..., Path], make_record: Callable[..., Any], tell: Tell
+) -> None:
+    """EditInspector, section 4.2: the judge's score is `artifacts`, the detector's `artifact`; an oracle joins them."""
+    judge = ProtocolEntry("", "", "1", (), (ScoreSpec("artifacts", False, UNIT), ScoreSpec("edit", True, UNIT)))
+    detector = ProtocolEntry("", "", "1", (), (ScoreSpec("artifact", False, UNIT),))
+    missed_by_judge = [flawed and number % 2 == 0 for number, flawed in enumerate(FLAWED)]
+    records = []
+    for number, flawed in enumerate(FLAWED):
+        place = {"place": number, "source": f"{number}.png"}
+        found_by_judge = float(flawed and not missed_by_judge[number])
+        records.append(make_record(f"e{number}", {"artifacts": found_by_judge, "edit": 1.0}, protocol="judge", **place))
+        records.append(make_record(f"e{number}", {"artifact": float(flawed)}, protocol="artifacts", **place))
+    run = make_run(*records, protocols={"judge": judge, "artifacts": detector})
+    agreement = binary_agreement(run, tell(artifacts=[[0] if flawed else [2] for flawed in FLAWED]))
+    names = [(score.protocol, score.spec.name) for score in agreement.scores]
+    assert names == [("artifacts", "artifact"), ("judge", "artifacts")]
+    assert agreement.scores[0].rates.balanced_accuracy.value == 1
+    (pair,) = agreement.together
+    assert pair.question == "artifacts"
+    assert pair.oracle.balanced_accuracy.value == 1
+
+
 def test_a_split_panel_is_left_out_and_a_refusal_is_counted(run: Path, tell: Tell) -> None:
     answers = [[0.0, 1.0], *([float(good)] for good in TRUE_EDIT[1:])]
     found = only(binary_agreement(run, tell(applied=answers)), "inspector[b]", "applied")

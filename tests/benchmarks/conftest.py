@@ -1,7 +1,7 @@
 """Shared by the tests of the loaders.
 
 - `draw(path, ...)`: writes a small picture there, with its folders.
-- `told(call, ...)`: the problems of the `BadInputError` that the call raises.
+- `told(call, ...)`: the problems of the `BadInputError` that the call raises, with paths below `tmp_path`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ def draw() -> Callable[..., Path]:
     return _draw
 
 
-def _told(call: Callable[..., Any], *arguments: Any) -> tuple[str, ...]:
-    with pytest.raises(BadInputError) as caught:
-        call(*arguments)
-    assert all(problem.isprintable() for problem in caught.value.problems)
-    return caught.value.problems
-
-
 @pytest.fixture
-def told() -> Callable[..., tuple[str, ...]]:
-    return _told
+def told(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
+    def problems(call: Callable[..., Any], *arguments: Any) -> tuple[str, ...]:
+        with pytest.raises(BadInputError) as caught:
+            call(*arguments)
+        assert all(problem.isprintable() for problem in caught.value.problems)
+        return tuple(problem.replace(f"{tmp_path}/", "") for problem in caught.value.problems)
+
+    return problems

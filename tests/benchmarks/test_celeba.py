@@ -112,7 +112,7 @@ def test_missing_attributes_and_pictures(data: Callable[..., Path], told: Callab
     data()
     (folder / "img_align_celeba" / "000006.jpg").rename(folder / "img_align_celeba" / "000006.png")
     assert told(load, folder) == (
-        "list_attr_celeba.txt: record '000006.jpg': the image '000006.jpg' does not exist; "
+        "list_attr_celeba.txt: record '000006.jpg': the image 'img_align_celeba/000006.jpg' does not exist; "
         "there is '000006.png', with another extension or other capitals",
     )
 

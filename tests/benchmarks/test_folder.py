@@ -23,6 +23,7 @@ from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Re
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks._format import FORMS, RECIPES, Names, read_mask
 from editgauge.benchmarks.folder import load
+from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.recipes import Background, Cutout, Move, Paste, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.types import Benchmark, Position
@@ -568,3 +569,34 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "benchmark.yaml").mkdir()
     with pytest.raises(BadInputError, match=r"benchmark\.yaml' cannot be read: Is a directory"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["benchmark.yaml", "edits.jsonl"])
+def test_broken_edits_are_skipped_and_stay_in_the_counts(file: str, folder: Make, tmp_path: Path) -> None:
+    edits = [
+        {"id": "good", "source": "cat.png", "type": "color", "instruction": "Make it blue."},
+        {"id": "missing", "source": "gone.png", "type": "color", "instruction": "Make it blue."},
+        {"id": "wrong", "source": "dog.png", "type": "colour!", "instruction": "Make it blue."},
+    ]
+    text = json.dumps({"edits": edits}) if file == "benchmark.yaml" else "\n".join(map(json.dumps, edits))
+    path = folder(text, file)
+    assert len(problems(path)) == 2
+    opened = open_benchmark(path, skip_broken=True)
+    assert [edit.id for edit in opened.edits] == ["good", "missing"]
+    assert len(opened.broken) == 2
+    for name in ("good", "missing"):
+        (tmp_path / "outcomes").mkdir(exist_ok=True)
+        Image.new("RGB", (200, 150), "blue").save(tmp_path / "outcomes" / f"{name}.png")
+    result = run(
+        path,
+        outcomes={"mine": tmp_path / "outcomes"},
+        out=tmp_path / "run",
+        protocol=["preservation"],
+        skip_broken=True,
+        processes=1,
+        quiet=True,
+    )
+    assert result.manifest.broken == list(opened.broken)
+    assert result.manifest.edits == 2
+    frame = result.to_frame()
+    assert set(frame.loc[frame["edit"] == "missing", "value"].isna()) == {True}

@@ -179,15 +179,15 @@ def test_all_faults_are_told_with_their_record(
     text = "\n".join([*(json.dumps(each) for each in lines), "{", "[]"])
     (tmp_path / "pictures" / "gedit.jsonl").write_text(text)
     assert list(told(load, tmp_path / "pictures")) == [
-        "gedit.jsonl:7: not valid JSON: Expecting property name enclosed in double quotes (column 2)",
-        "gedit.jsonl: record 'k1': the key is used twice for the task 'subject-remove' in 'en'",
-        "gedit.jsonl: record 'k1': unknown task 'subject_remove'. Did you mean 'subject-remove'?",
-        "gedit.jsonl: record 'k2': the image 'Cat.JPG' does not exist; there is 'cat.jpg', "
+        "pictures/gedit.jsonl:7: not valid JSON: Expecting property name enclosed in double quotes (column 2)",
+        "pictures/gedit.jsonl: record 'k1': the key is used twice for the task 'subject-remove' in 'en'",
+        "pictures/gedit.jsonl: record 'k1': unknown task 'subject_remove'. Did you mean 'subject-remove'?",
+        "pictures/gedit.jsonl: record 'k2': the image 'pictures/Cat.JPG' does not exist; there is 'cat.jpg', "
         "with another extension or other capitals",
-        "gedit.jsonl: record 'k4': the image is neither bytes nor a path, got 3",
-        "gedit.jsonl: record 'gedit.jsonl, row 6': 'key' is missing",
-        "gedit.jsonl: record 'gedit.jsonl, row 6': 'instruction' must be a text, got ''",
-        "gedit.jsonl: line 8: must be a mapping, got []",
+        "pictures/gedit.jsonl: record 'k4': the image is neither bytes nor a path, got 3",
+        "pictures/gedit.jsonl: record 'gedit.jsonl, row 6': 'key' is missing",
+        "pictures/gedit.jsonl: record 'gedit.jsonl, row 6': 'instruction' must be a text, got ''",
+        "pictures/gedit.jsonl: line 8: must be a mapping, got []",
     ]
 
 

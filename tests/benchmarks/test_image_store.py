@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, read_text, slug
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, read_text, skip_broken_records, slug
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
 from editgauge.benchmarks.image_store import ImageFolder, store_image
@@ -72,12 +72,23 @@ def test_a_missing_picture_is_told_with_its_neighbor(tmp_path: Path, draw: Calla
     assert image_folder.picture("a/dog.jpg", "y") is None
     assert image_folder.picture("../a/Cat.PNG", "z") is None
     assert faults.problems == [
-        "list.json: record 'x': the image 'a/cat.jpg' does not exist; there is 'Cat.PNG', "
+        f"{tmp_path}/list.json: record 'x': the image '{tmp_path}/a/cat.jpg' does not exist; there is 'Cat.PNG', "
         "with another extension or other capitals",
-        "list.json: record 'y': the image 'a/dog.jpg' does not exist",
-        "list.json: record 'z': the path '../a/Cat.PNG' leaves the benchmark folder; "
+        f"{tmp_path}/list.json: record 'y': the image '{tmp_path}/a/dog.jpg' does not exist",
+        f"{tmp_path}/list.json: record 'z': the path '../a/Cat.PNG' leaves the benchmark folder; "
         "give one relative to it, without '..'",
     ]
+
+
+def test_a_missing_picture_of_skipped_records_stays(tmp_path: Path) -> None:
+    faults = Faults("some-set", tmp_path / "list.json")
+    image_folder = ImageFolder(tmp_path, faults)
+    with skip_broken_records() as problems:
+        assert image_folder.picture("cat.jpg", "x") == ImageFile("cat.jpg", tmp_path / "cat.jpg")
+        assert image_folder.picture("mask.jpg", "x", optional=True) is None
+        assert image_folder.picture("../cat.jpg", "x") is None
+    assert [problem.partition(": the ")[2].partition(" ")[0] for problem in problems] == ["image", "image"]
+    assert len(faults.problems) == 1
 
 
 def test_a_download_may_be_a_folder_of_links(tmp_path: Path, draw: Callable[..., Path]) -> None:
@@ -118,8 +129,8 @@ def test_a_key_given_twice_is_a_fault(tmp_path: Path) -> None:
     faults = Faults("some-set", file)
     read_json(file, faults, dict)
     assert faults.problems == [
-        "list.json: record 'x': the key is given twice",
-        "list.json: record 'a': the key is given twice",
+        f"{file}: record 'x': the key is given twice",
+        f"{file}: record 'a': the key is given twice",
     ]
 
 

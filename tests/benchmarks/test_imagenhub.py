@@ -55,7 +55,7 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
         "sample_1_1.jpg": 3,
     }
     assert list(told(load, data(lookup))) == [
-        "dataset_lookup.json: record 'sample_1_1.png': the image 'sample_1_1.png' does not exist; "
+        "dataset_lookup.json: record 'sample_1_1.png': the image 'input/sample_1_1.png' does not exist; "
         "there is 'sample_1_1.jpg', with another extension or other capitals",
         "dataset_lookup.json: record 'sample_1_2.jpg': 'instruction' must be a text, got ''",
         "dataset_lookup.json: record 'sample_1_2.jpg': 'source_global_caption' is missing",

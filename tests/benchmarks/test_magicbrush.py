@@ -105,9 +105,9 @@ def test_all_faults_are_told_with_their_record(
         "global_descriptions.json: record '42': must be a mapping of file names to captions, got 'A lake.'",
         "global_descriptions.json: record '7/7-input.png': '7-input.png' must be a text, got 3",
         "edit_sessions.json: record '42, turn 1': 'instruction' must be a text, got ' '",
-        "edit_sessions.json: record '42, turn 2': the image '42/42-mask2.jpg' does not exist; there is '42-mask2.png', "
-        "with another extension or other capitals",
-        "edit_sessions.json: record '42, turn 3': the image '42/42-OUTPUT3.png' does not exist; "
+        "edit_sessions.json: record '42, turn 2': the image 'images/42/42-mask2.jpg' does not exist; "
+        "there is '42-mask2.png', with another extension or other capitals",
+        "edit_sessions.json: record '42, turn 3': the image 'images/42/42-OUTPUT3.png' does not exist; "
         "there is '42-output3.png', with another extension or other capitals",
         "edit_sessions.json: record '42, turn 4': must be a mapping, got 'a turn'",
         "edit_sessions.json: record '42, turn 5': 'instruction' is missing",

@@ -106,7 +106,7 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
         "mapping_file.json: record 'c': 'mask': run lengths are pairs of start and length, got 1 numbers",
         "mapping_file.json: record 'd': 'mask': a run starts at 262144, outside a picture of 512 x 512",
         "mapping_file.json: record 'e': 'mask': run lengths are a list of whole numbers",
-        "mapping_file.json: record 'f': the image '0_random_140/000000000000.png' does not exist; "
+        "mapping_file.json: record 'f': the image 'annotation_images/0_random_140/000000000000.png' does not exist; "
         "there is '000000000000.jpg', with another extension or other capitals",
         "mapping_file.json: record 'g': the path '/etc/passwd' leaves the benchmark folder; "
         "give one relative to it, without '..'",

@@ -39,7 +39,7 @@ def test_points_are_drawn_within_the_frame_on_their_side_of_the_line_and_told_in
         == f"where things lie. source attributes: red cat, {NASTY}. target attributes: blue cat. ideal edit: ideal edit"
     )
     assert page.locator("figure.scatter img").count() == 0
-    frame, line = (figure.locator(part).first.bounding_box() for part in (":scope > svg", ".parting"))
+    frame, line = (figure.locator(part).first.bounding_box() for part in (":scope > svg", ".boundary"))
     boxes = [each.bounding_box() for each in figure.locator(":scope > svg .point").all()]
     assert frame
     assert line
@@ -56,5 +56,5 @@ def test_a_single_point_stands_in_the_middle(open_page: Callable[..., Page], sma
     page = open_page(small_report)
     page.evaluate("chart => scatter(document.querySelector('main'), chart)", to_json(Scatter("one", POINTS[:1])))
     figure = page.locator("figure.scatter")
-    assert figure.locator(".parting").count() == 0
+    assert figure.locator(".boundary").count() == 0
     assert "NaN" not in (figure.locator(":scope > svg .point").get_attribute("d") or "NaN")

@@ -33,13 +33,13 @@ def name(text: str) -> str:
 def test_rules_write_every_edit_once(bench: Path, tmp_path: Path) -> None:
     file = tmp_path / "attributes.jsonl"
     first = attributes(bench, out=file, rules=True, limit=2, quiet=True)
-    assert (first.made, first.kept, first.lacking) == (2, 0, ())
+    assert (first.made, first.reused, first.lacking) == (2, 0, ())
     before = read_attributes(file)
     again = attributes(bench, out=file, rules=True, quiet=True)
-    assert (again.made, again.kept) == (2, 2)
+    assert (again.made, again.reused) == (2, 2)
     assert before.items() <= read_attributes(file).items()
     assert {each.by for each in read_attributes(file).values()} == {"rules.v1"}
-    assert attributes(bench, out=file, rules=True, limit=1, quiet=True).kept == 1
+    assert attributes(bench, out=file, rules=True, limit=1, quiet=True).reused == 1
     assert len(read_attributes(file)) == 4  # a shorter command forgets nothing
 
 
@@ -53,7 +53,7 @@ def test_a_judge_is_asked_once_for_ever(served: Served, bench: Path, tmp_path: P
     assert {each.source for each in found.values()} == {("red cat", "cat on grass")}
     assert {each.caption for each in found.values()} == {"A red cat on grass."}
     asked = len(served.requests)
-    assert attributes(bench, out=file, judge=address, quiet=True).kept == 4
+    assert attributes(bench, out=file, judge=address, quiet=True).reused == 4
     file.unlink()
     assert attributes(bench, out=file, judge=address, replay=True, quiet=True).made == 4  # from the transcripts
     assert len(served.requests) == asked
@@ -141,12 +141,12 @@ def test_the_command_line_uses_the_words_of_the_function(bench: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({}, "give --rules, or --judge"),
-        ({"rules": True, "judge": "openai:x"}, "give --rules, or --judge"),
+        ({}, "pass `rules=True`, or `judge`"),
+        ({"rules": True, "judge": "openai:x"}, "pass `rules=True`, or `judge`"),
         ({"rules": True, "seeds": 2}, "Rules always give the same"),
         ({"rules": True, "number": 10}, "Rules always give the same"),
         ({"judge": "openai:x", "seeds": 0}, "at least 1"),
-        ({"judge": "openai:x", "length": "medium"}, "--length is one of short, long"),
+        ({"judge": "openai:x", "length": "medium"}, "`length` is one of short, long"),
         ({"judge": "nobody"}, "`judge` takes an address"),
     ],
 )

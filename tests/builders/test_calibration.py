@@ -220,7 +220,7 @@ def test_other_runs_are_refused(
     with pytest.raises(BadInputError, match="is not finished"):
         calibration(half, ratings=ratings, out=tmp_path / "c.json")
     for name in ("c.txt", "a,b.json"):
-        with pytest.raises(BadInputError, match="--out"):
+        with pytest.raises(BadInputError, match="`out`"):
             calibration(scored, ratings=ratings, out=tmp_path / name)
 
 

@@ -19,7 +19,7 @@ rated = st.lists(st.tuples(chances, chances), min_size=2, max_size=40)
 
 
 def once(values: Numbers, shares: Numbers, *, bent: bool) -> Numbers:
-    return fit(values, shares, np.ones((values.size, 1)), bent)
+    return fit(values, shares, np.ones((values.size, 1)), bent=bent)
 
 
 def curve(values: Numbers, shares: Numbers, *, bent: bool) -> CalibrationCurve:

@@ -74,7 +74,7 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
     again = editval(
         coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True
     )  # what people said stays
-    assert again.kept == 2
+    assert again.reused == 2
     kept = {each.id: each for each in read_review(again.review).candidates}
     assert kept["suitcase/texture/operation/wooden"].value == "paper"
     assert "color" not in json.loads(built.file.read_text())["suitcase"]["1"]

@@ -43,5 +43,5 @@ def test_every_class_has_a_sheet_of_its_photographs(editval: Path) -> None:
 
 
 def test_a_size_that_makes_no_sense_is_refused(editval: Path) -> None:
-    with pytest.raises(BadInputError, match="--size goes from 32 to 1024"):
+    with pytest.raises(BadInputError, match="`size` goes from 32 to 1024"):
         sheets("editval", out=editval / "out", data=editval / "object.json", images=editval, size=3)

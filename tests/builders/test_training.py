@@ -131,7 +131,7 @@ def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: Traini
     unknown = sum(each.detail == "unknown" for each in ruled.left_out)
     assert unknown
     assert summary_lines(ruled)[-1].startswith(f"  {unknown} answers only people know")
-    assert "--ratings FILE" in summary_lines(ruled)[-1]
+    assert "`ratings`" in summary_lines(ruled)[-1]
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def words_of(text: str) -> dict[str, Any]:
 def test_a_judge_words_what_can_be_checked(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: json.dumps(words_of(text))
     done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
-    asked = {each.kind: each.asked.splitlines()[0].partition(": ")[2] for each in done.lessons}
+    asked = {each.kind: each.prompt.splitlines()[0].partition(": ")[2] for each in done.lessons}
     assert asked["reversed"] == "let the cat be brown again"
     assert asked["negative"] == "make the cat brown", "what is true, or could be, is passed over"
     assert asked["reversed_negative"] == "let the cat be black again"

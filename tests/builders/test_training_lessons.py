@@ -31,7 +31,7 @@ def learned(labels: Labels, **extras: Any) -> dict[tuple[str, str], bool | str]:
 @needs_wordnet
 def test_a_right_outcome_gives_four_instances_as_in_figure_7() -> None:
     lessons, lacking = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
-    asked = {each.kind: each.asked.splitlines()[0] for each in lessons if each.question == "edit"}
+    asked = {each.kind: each.prompt.splitlines()[0] for each in lessons if each.question == "edit"}
     assert list(asked) == ["edit", "negative", "reversed", "reversed_negative"]
     assert asked["negative"].endswith(": remove the dog")
     assert asked["reversed"].endswith(": Add a cat.")
@@ -104,7 +104,7 @@ class Listening:
 
 def test_a_judge_is_taught_what_the_protocol_asks() -> None:
     lessons, _ = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
-    taught = {each.question: each.asked for each in lessons if each.kind == "edit"}
+    taught = {each.question: each.prompt for each in lessons if each.kind == "edit"}
     asked = edit("remove the cat", extras={"difference_caption": "The cat was removed."})
     where = Outcome(edit_id="e", method="m", image=Path("after.png"))
     item = Item(edit=asked, outcome=where, source=picture(BEFORE), edited=picture(AFTER))

@@ -255,13 +255,13 @@ def test_the_command_line_uses_the_words_of_the_function(toys: CocoFiles, tmp_pa
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"size": 8}, "--size goes from 64"),
+        ({"size": 8}, "`size` goes from 64"),
         ({"least_share": 0.6}, "least_share < most_share"),
         ({"fewest": 0}, "1 <= fewest"),
         ({"least_kept": 0.0}, "least_kept"),
         ({"judge": "nobody"}, "`judge` takes an address"),
-        ({"out": "unibench.txt"}, "--out is a file NAME.json"),
-        ({"images": "nowhere"}, "no folder 'nowhere' for --images"),
+        ({"out": "unibench.txt"}, "`out` is a file NAME.json"),
+        ({"images": "nowhere"}, "no folder 'nowhere' for `images`"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -175,7 +175,7 @@ def test_it_lists_and_draws_what_is_seen(editgauge: Command, cat: Path, tmp_path
 def test_json_has_boxes_outlines_and_models(editgauge: Command, cat: Path) -> None:
     told = json.loads(editgauge("see", str(cat), "cat", "--json").stdout)
 
-    (seen,) = told["seen"]
+    (seen,) = told["detected"]
     left, top, right, bottom = seen["box"]
     assert (right - left) * (bottom - top) > 0.5 * 300 * 451
     assert 0.3 < seen["share"] < 0.95
@@ -190,7 +190,7 @@ def test_what_the_detector_does_not_know_the_classifier_may(editgauge: Command, 
     assert sight["named"]["lynx"] < 0.1
     assert sight["named"]["tripod"] < 0.01
     assert set(sight["cannot_tell"]) == {"unicorn"}
-    (seen,) = sight["seen"]
+    (seen,) = sight["detected"]
     assert "cat" in next(iter(seen["classes"]))
 
 
@@ -219,7 +219,7 @@ def test_text_and_faces_are_told_when_asked_for(editgauge: Command, tmp_path: Pa
 def test_without_phrases_it_tells_all_it_knows(editgauge: Command, cat: Path) -> None:
     told = json.loads(editgauge("see", str(cat), "--json").stdout)
 
-    assert "cat" in {seen["word"] for seen in told["seen"]}
+    assert "cat" in {seen["word"] for seen in told["detected"]}
 
 
 @needs_models

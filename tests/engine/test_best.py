@@ -54,7 +54,7 @@ def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[...
 
 def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tmp_path: Path) -> None:
     done = best(run, score="gain", out=tmp_path / "best", quiet=True)
-    assert (done.chosen, done.most, done.fewest, done.ties, done.without) == ({"one": 2, "two": 1}, 3, 1, 1, 1)
+    assert (done.winners, done.most, done.fewest, done.ties, done.without) == ({"one": 2, "two": 1}, 3, 1, 1, 1)
     edits = [Edit(id=name, source=ImageFile("s", Path("s")), type="color", instruction="x") for name in "abcd"]
     outcomes = {each.edit_id: each for each in find_outcomes("best", tmp_path / "best", edits).outcomes}
     chosen = {name: outcomes[name].image for name in "abd"}
@@ -68,7 +68,7 @@ def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tm
 
 
 def test_where_lower_is_better_the_lowest_is_chosen_and_methods_can_be_named(run: Path, tmp_path: Path) -> None:
-    assert best(run, score="toy/loss", out=tmp_path / "l", method=["two"], quiet=True).chosen == {"two": 4}
+    assert best(run, score="toy/loss", out=tmp_path / "l", method=["two"], quiet=True).winners == {"two": 4}
 
 
 def test_what_cannot_be_chosen_is_explained(run: Path, tmp_path: Path) -> None:

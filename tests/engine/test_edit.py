@@ -56,7 +56,7 @@ def test_an_edit_that_fails_costs_no_other(tmp_path: Path, plugged_in: Path, mak
     make_benchmark(tmp_path / "photos", edits=len(subjects), size=48, id=subjects, subject=subjects)
     made = edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
     assert made.absences == FAULTS
-    assert (made.made, made.kept) == (1, 0)
+    assert (made.made, made.reused) == (1, 0)
     assert {line["id"]: line.get("absence") for line in lines(tmp_path / "out")} == {**FAULTS, "fine": None}
     assert made.card is not None
     assert made.card.failures == {"crashed": 6, "cannot": 1, "refused": 1}
@@ -70,14 +70,14 @@ def test_a_refusal_stays_and_other_absences_are_tried_again(
     make_benchmark(tmp_path / "photos", edits=3, size=48, id=subjects, subject=subjects)
     edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
     again = edit(tmp_path / "photos", method="clumsy", out=tmp_path / "out", quiet=True)
-    assert (again.made, again.kept) == (0, 2), "the one that raised was tried once more"
+    assert (again.made, again.reused) == (0, 2), "the one that raised was tried once more"
     assert set(again.absences) == {"refuses", "raises"}
 
 
 def test_given_again_it_keeps_what_is_there(tmp_path: Path, photos: Path) -> None:
     edit(photos, method="negative", out=tmp_path / "out", limit=3, quiet=True)
     again = edit(photos, method="negative", out=tmp_path / "out", quiet=True)
-    assert (again.made, again.kept, again.absences) == (1, 3, {})
+    assert (again.made, again.reused, again.absences) == (1, 3, {})
     before, after = read_image(photos / "0.png"), read_image(tmp_path / "out" / "edit-000.png")
     assert (before == 255 - after).all()
 
@@ -92,7 +92,7 @@ def test_seeds_have_files_that_are_found_again_and_can_be_added(tmp_path: Path, 
     out = tmp_path / "out"
     edit(photos, method="brighter", out=out, quiet=True)
     more = edit(photos, method="brighter", out=out, seeds=3, quiet=True)
-    assert (more.made, more.kept) == (8, 4)
+    assert (more.made, more.reused) == (8, 4)
     assert manifest(out)["seeds"] == [0, 1, 2]
     edits = open_benchmark(photos).edits
     listed = {(o.edit_id, o.seed): o.image for o in find_outcomes("brighter", out, edits).outcomes}
@@ -228,7 +228,7 @@ def test_after_a_kill_a_picture_gets_its_line_and_half_a_line_is_made_again(tmp_
     (out / "edit-003.png").unlink()
     (out / f"{DRAFT_PREFIX}abc.png").write_bytes(b"half a picture")
     again = edit(photos, method="negative", out=out, quiet=True)
-    assert (again.made, again.kept) == (1, 3)
+    assert (again.made, again.reused) == (1, 3)
     assert [line["id"] for line in lines(out)] == [f"edit-00{number}" for number in range(4)]
     assert not list(out.glob(f"{DRAFT_PREFIX}*"))
 
@@ -287,7 +287,7 @@ def test_a_variant_for_every_value_which_a_run_reads(tmp_path: Path, sweep_photo
     made = edit(sweep_photos, method="brighter", out=out, sweep=["light=0,20,40"], seeds=2, quiet=True)
     names = ["brighter[light=0]", "brighter[light=20]", "brighter[light=40]"]
     assert list(made.variants) == names
-    assert (made.made, made.kept) == (12, 0)
+    assert (made.made, made.reused) == (12, 0)
     means = [read_image(out / name / "edit-000.png").mean() for name in names]
     assert means == sorted(set(means))
     manifest = json.loads((out / names[1] / "method.json").read_text("utf-8"))
@@ -303,7 +303,7 @@ def test_several_options_give_every_combination_and_are_continued(tmp_path: Path
     edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=sweep, form="instruction", limit=1, quiet=True)
     again = edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=sweep, form="instruction", quiet=True)
     assert list(again.variants) == [f"mirrored[shift={a},wait={b}]" for a in (1, 2) for b in (0.0, 0.001)]
-    assert (again.made, again.kept) == (4, 4)
+    assert (again.made, again.reused) == (4, 4)
 
 
 @pytest.mark.slow
@@ -320,16 +320,16 @@ def test_all_that_is_wrong_with_a_sweep_is_told_at_once(tmp_path: Path, sweep_ph
     assert caught.value.problems == (
         "shift has an empty value",
         "shift has the same value twice",
-        "wait is also given by --option",
+        "wait is also set by `option`",
     )
-    with pytest.raises(BadInputError, match="'mirrored' cannot be swept like that") as values:
+    with pytest.raises(BadInputError, match="'mirrored' cannot be swept") as values:
         edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=["shift=1,two,a/b,3[4]"], quiet=True)
     assert values.value.problems == (
         "mirrored[shift=two]: shift is a whole number, got 'two'",
         "id 'mirrored[shift=a/b]' holds a path separator, and is to name a folder",
         "a value holds a bracket, and is to name a folder",
     )
-    with pytest.raises(BadInputError, match="--sweep takes NAME=VALUE,VALUE"):
+    with pytest.raises(BadInputError, match="`sweep` takes NAME=VALUE,VALUE"):
         edit(sweep_photos, method="mirrored", out=tmp_path / "out", sweep=["shift"], quiet=True)
     with pytest.raises(BadInputError, match="'identity' has no options"):
         edit(sweep_photos, method="identity", out=tmp_path / "out", sweep=["a=1"], quiet=True)

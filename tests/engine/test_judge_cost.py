@@ -21,7 +21,7 @@ from editgauge.engine._judges import read_judge_config, transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception
 from editgauge.engine._run_plan import RunPlan, all_tasks, build_plan
 from editgauge.engine._scoring import score_task
-from editgauge.options import DataOptions, JudgeOptions, ModelOptions
+from editgauge.options import DataOptions, JudgeOptions, ScorerOptions
 from editgauge.protocols import open_protocol
 from tests.builders.toys import make_toys
 from tests.endpoint import MODEL, Served, say
@@ -86,9 +86,8 @@ def _prepared(asked: dict[str, Any], protocols: list[str], panel: str | None, ju
     return build_plan(
         asked["benchmark"],
         asked["outcomes"],
-        protocols,
+        ScorerOptions(protocol=protocols),
         data=DataOptions(),
-        models=ModelOptions(),
         seed=0,
         judge_config=read_judge_config(JudgeOptions(judge=judge, price="2.5,10", max_tokens=64, panel=panel)),
     )

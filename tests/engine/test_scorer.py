@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import editgauge
 from editgauge._util.images import Pixels, png_bytes
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._options import open_scoring
 from editgauge.engine.scorer import MAX_CACHED_SOURCES, Scorer, SourceCache
 from editgauge.errors import BadImageError
-from editgauge.options import ModelOptions
+from editgauge.options import ModelOptions, ScorerOptions
+from editgauge.protocols.rubric import prompt_name
 
 
 def test_a_source_that_comes_again_is_decoded_once_and_large_ones_are_not_kept() -> None:
@@ -50,3 +59,22 @@ def test_control_characters_of_an_instruction_do_not_change_its_scores(photo: Pi
         )
     assert hostile.edit.instruction == plain.edit.instruction
     assert [score.value for score in hostile] == [score.value for score in plain]
+
+
+@pytest.mark.parametrize("verb", [editgauge.score, editgauge.Scorer, editgauge.Monitor, editgauge.serve, editgauge.run])
+def test_whatever_scores_takes_the_same_options(verb: Callable[..., object]) -> None:
+    parameters = inspect.signature(verb).parameters
+    defaults = {field.name: field.default for field in fields(ScorerOptions)}
+    assert {name: parameters[name].default for name in defaults} == defaults
+
+
+def test_a_scorer_words_its_protocols_by_the_prompts_as_a_run_does(tmp_path: Path) -> None:
+    prompts = tmp_path / "mine"
+    prompts.mkdir()
+    name = prompt_name("complex-edit", "quality")
+    (prompts / f"{name}.v2.txt").write_text("How good is it?")
+    options = ScorerOptions(protocol=["rubric:complex-edit"], judge="openai:m@http://127.0.0.1:1/v1", prompts=prompts)
+    judge_config = read_judge_config(options.judge_options)
+    protocols, _, _ = open_scoring(options, judge_config)
+    assert [protocol.name for protocol in Scorer.from_options(options).protocols] == [item.name for item in protocols]
+    assert "mine" in protocols[0].name

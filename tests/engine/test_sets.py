@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge._util.images import Pixels, read_image, write_png
+from editgauge._util.images import write_png
 from editgauge.engine import _sets
 from editgauge.models.weights import available
+from editgauge.types import Edit, Item, Outcome
 
 NEEDED = ("inception-fid", "efficientdet-lite2")
 pytestmark = pytest.mark.slow
@@ -29,13 +30,15 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     benchmark = make_benchmark(tmp_path / "benchmark", edits=3, size=64)
     places = {"mine": make_outcomes(benchmark, tmp_path / "mine", 1)}
     models = ["fid_features=inception-fid"]
-    decoded: list[Path] = []
+    decoded: list[Outcome] = []
 
-    def decode(path: Path) -> Pixels:
-        decoded.append(path)
-        return read_image(path)
+    load_item = _sets.load_item
 
-    monkeypatch.setattr(_sets, "read_image", decode)
+    def load(edit: Edit, outcome: Outcome) -> Item:
+        decoded.append(outcome)
+        return load_item(edit, outcome)
+
+    monkeypatch.setattr(_sets, "load_item", load)
 
     run = editgauge.run(
         benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
@@ -52,7 +55,7 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     again = editgauge.run(
         benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True
     )
-    assert len(decoded) == 2 * 3, "of outcomes that were scored before, no part is kept"
+    assert len(decoded) == 3, "of outcomes that were scored before, no part is kept"
     for before, after in zip(run.sets, again.sets, strict=True):
         assert after == replace(before, value=after.value)
         if before.value is not None:

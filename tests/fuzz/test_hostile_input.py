@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import copy
 import io
 import json
@@ -16,24 +18,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 import editgauge
-from editgauge._util.images import Pixels, load_image
+from editgauge._util.images import Pixels, load_image, png_bytes
 from editgauge.benchmarks.folder import load
+from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadImageError, BadInputError, EditGaugeError
+from editgauge.instructions import parse_instruction
 from editgauge.judges._endpoint import find_fault, parse_reply
 from editgauge.judges._parsing import UnparsableReplyError
-from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, YesNo
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, YesNo
+from editgauge.protocols import rubric
+from editgauge.protocols.rubric._model import open_rubric
 from editgauge.results import JournalEntry
+from editgauge.serving._app import make_app
+from editgauge.serving._scoring import OneScorer
 
 SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))
 """For each of the tests here; 0 for a fixed number of examples."""
 EXAMPLES = 60
+BUILT_IN_RUBRICS = Path(rubric.__file__).parent / "built_in"
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
@@ -161,7 +172,8 @@ def test_manifests(tmp_path: Path, make_record: Callable[..., JournalEntry], mak
 
 
 def test_answers_of_judges() -> None:
-    forms = (YesNo(), Scale(1, 5), PairwiseAnswer(), FreeText())
+    ratings = Ratings((("following", ()), ("quality", ("perceptual quality",))), 1, 5)
+    forms = (YesNo(), Scale(1, 5), PairwiseAnswer(), FreeText(), ratings)
     pieces = (
         "yes",
         "no",
@@ -176,6 +188,8 @@ def test_answers_of_judges() -> None:
         '{"answer": ',
         "}",
         "As an AI ",
+        "quality: ",
+        '"following": 4',
     )
     texts = st.text(max_size=60) | st.lists(st.sampled_from(pieces) | st.text(max_size=4), max_size=40).map("".join)
 
@@ -189,3 +203,65 @@ def test_answers_of_judges() -> None:
                 find_fault(parse_reply(reply), "tiny-judge")
 
     explore(check, text=texts, body=JSON)
+
+
+def test_rubric_files(tmp_path: Path) -> None:
+    seeds = [path.read_bytes() for path in sorted(BUILT_IN_RUBRICS.glob("*.yaml"))]
+    trees = [yaml.safe_load(seed) for seed in seeds]
+    path = tmp_path / "mine.yaml"
+
+    def check(seed: int, changes: list[tuple[int, int, str]], position: int, value: Any) -> None:
+        if changes:
+            path.write_bytes(mutated(seeds[seed], changes))
+        else:
+            positions = [keys for keys in places_in(trees[seed]) if keys]
+            content = copy.deepcopy(trees[seed])
+            *parents, last = positions[position % len(positions)]
+            inside = content
+            for key in parents:
+                inside = inside[key]
+            inside[last] = value
+            path.write_text(yaml.safe_dump(content), "utf-8")
+        open_rubric.cache_clear()
+        with suppress(BadInputError):
+            open_rubric(str(path))
+
+    explore(check, seed=st.integers(0, len(seeds) - 1), changes=MUTATIONS, position=st.integers(0, 10**6), value=JSON)
+
+
+def test_requests_to_the_service(photo: Pixels) -> None:
+    image = base64.b64encode(png_bytes(np.ascontiguousarray(photo[::4, ::4]))).decode()
+    good = {"sources": [image], "outcome": image, "instruction": "Make the cat black.", "to": "black", "mask": image}
+    content = json.dumps(good).encode()
+
+    with Scorer(["preservation"]) as scorer:
+        transport = httpx.ASGITransport(make_app(OneScorer(scorer)), raise_app_exceptions=False)
+
+        async def post(path: str, body: bytes) -> int:
+            async with httpx.AsyncClient(transport=transport, base_url="http://service") as client:
+                response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
+                response.json()
+                return response.status_code
+
+        def check(field: str, value: Any, changes: list[tuple[int, int, str]]) -> None:
+            body = json.dumps({**good, field: value}).encode() if field else mutated(content, changes)
+            assert asyncio.run(post("/v1/score", body)) < 500
+            assert asyncio.run(post("/v1/batch", b'{"items": [' + content + b", " + body + b"]}")) < 500
+
+        explore(check, field=st.sampled_from(["", *good, "from", "unknown"]), value=JSON, changes=MUTATIONS)
+
+
+def test_instructions() -> None:
+    pieces = (
+        "make", "add", "remove", "replace", "the cat", "a red hat", "with", "to the left of", "and", "then", "not",
+        "it", "two", "把", "换成", "猫", "，", ".", ",", '"', "\x00", "\u202e", "\x1b[31m", "\n", "’", "{to}", "%s",
+    )  # fmt: skip
+    texts = st.text(max_size=80) | st.lists(st.sampled_from(pieces) | st.text(max_size=4), max_size=30).map(" ".join)
+
+    def check(text: str, caption: str | None) -> None:
+        with suppress(BadInputError):
+            parsed = parse_instruction(text, caption)
+            assert parsed.steps
+            assert parse_instruction(text, caption) == parsed
+
+    explore(check, text=texts, caption=st.none() | texts)

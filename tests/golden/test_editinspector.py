@@ -94,11 +94,11 @@ def test_the_authors_artifacts_agree_with_people_as_known(
 
     The paper prints 64 % for its two methods together; the boxes that were released give less.
     """
-    entry = ProtocolEntry("", "", "1", (), (ScoreSpec("artifacts", False, (0.0, 1.0)),))
+    entry = ProtocolEntry("", "", "1", (), (ScoreSpec("artifact", False, (0.0, 1.0)),))
     records = [
         make_record(
             row.id,
-            {"artifacts": float(bool(row.released_artifacts))},
+            {"artifact": float(bool(row.released_artifacts))},
             method="magicbrush",
             protocol="released",
             place=place,

@@ -339,7 +339,7 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_address_without_http_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert open_endpoint("Qwen/Qwen2.5-VL@https://host:8000/v1").model == "Qwen/Qwen2.5-VL"
-    assert open_endpoint("m@http://me:word@host/v1?x=1").place == "http://host/v1"
+    assert open_endpoint("m@http://me:word@host/v1?x=1").location == "http://host/v1"
     with pytest.raises(BadInputError, match="KIND:MODEL"):
         open_judge("gpt-4o")
 

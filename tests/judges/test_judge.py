@@ -135,8 +135,8 @@ def test_an_unreadable_answer_is_asked_for_once_more_in_the_asked_form(
     assert "It surely is, I would say." in second["messages"][0]["content"]  # a text alone: no picture is shown again
     calls = list(read_transcripts(tmp_path / "transcripts"))
     assert [call.fault for call in calls] == ["unparsable", None]
-    assert calls[1].asked["repairs"] == calls[0].identity
-    assert calls[1].asked["prompt"] == "repair.v1"
+    assert calls[1].question["repairs"] == calls[0].identity
+    assert calls[1].question["prompt"] == "repair.v1"
     assert ask(judge(replay=True), question)[0].value is True
     assert len(served.requests) == 2
     assert first["messages"] != second["messages"]
@@ -385,7 +385,7 @@ def soak(served: Any, say: Any, reply: Any, ask: Any, folder: Path, calls: int) 
     assert 0.85 * calls < len(answered) < calls
     assert {"refused", "filtered", "truncated", "unparsable", "wrong_model"} <= set(typed)
     assert sum(judge.transcripts.counts().values()) == calls
-    attempts = {call.asked["text"]: call.attempts for call in judge.transcripts}
+    attempts = {call.question["text"]: call.attempts for call in judge.transcripts}
     assert {text for text, seen in served.seen.items() if seen > len(attempts[text])} == set()
     assert all("answered" not in each[:-1] for each in attempts.values())
     before = len(served.requests)
@@ -420,7 +420,7 @@ def test_a_kill_loses_no_recorded_answer_and_repeats_none(served: Any, ask: Any,
         time.sleep(0.005)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    recorded = {number_in(call.asked["text"]) for call in read_transcripts(folder)}
+    recorded = {number_in(call.question["text"]) for call in read_transcripts(folder)}
     assert 20 <= len(recorded) < count
 
     judge = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder)

@@ -605,8 +605,8 @@ import contextlib, resource, sys
 from pydantic import BaseModel
 from editgauge._util.endpoints import retry_after
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
-from editgauge.judges._parsing import is_refusal, read_object, spoken
-from editgauge.judges._endpoint import is_filter, same_model
+from editgauge.judges._parsing import is_refusal, parse_object, strip_reasoning
+from editgauge.judges._endpoint import is_content_filter, same_model
 from editgauge.protocols.difference._triplets import first_change, read_triplets
 
 class Said(BaseModel):
@@ -617,7 +617,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1]) + 1)
 LENGTH = 100_000
 FORMS = [YesNo(), Scale(1, 5), PairwiseAnswer(), Structured(Said), FreeText()]
 READERS = [form.read for form in FORMS] + [
-    is_refusal, read_object, spoken, retry_after, is_filter, read_triplets, first_change,
+    is_refusal, parse_object, strip_reasoning, retry_after, is_content_filter, read_triplets, first_change,
     lambda text: same_model("gpt-4o", text),
 ]
 UNITS = [

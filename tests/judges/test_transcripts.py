@@ -18,7 +18,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 def make(identity: str = "a", **changes: Any) -> Call:
     usual: dict[str, Any] = {
         "identity": identity,
-        "asked": {"model": "m"},
+        "question": {"model": "m"},
         "endpoint": "http://here",
         "body": {"choices": []},
         "model": "m",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -16,9 +17,12 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile
 from editgauge._util.text import to_gerund
+from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES
+from editgauge.engine.edit import edit as edit_benchmark
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods._prompt_templates import NAMES, find_problems, find_template, with_a
+from editgauge.methods.outcomes import find_outcomes
 from editgauge.methods.prompts import FORMS, families, family, read_wording, render, render_for
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
@@ -474,6 +478,21 @@ def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
     assert instruction_in(file, edit) == "Change  it to brown"
     with pytest.raises(BadInputError, match="has no prompt for the edit"):
         instruction_in(file, replace(edit, type="size"))
+
+
+def test_a_rewritten_prompt_keeps_the_original_instruction(tmp_path: Path, make_benchmark: Callable[..., Path]) -> None:
+    benchmark = make_benchmark(tmp_path / "photos", edits=2, size=48, instruction=["blue", "red"])
+    file = tmp_path / "rewritten.csv"
+    file.write_text("edit_id,prompt,rewriter\nedit-000,Make the sky blue.,gpt\nedit-001,Make the sky red.,gpt\n")
+    edit_benchmark(
+        benchmark, method="copy", command="cp {source} {output}", prompts=file, out=tmp_path / "out", quiet=True
+    )
+    found = find_outcomes("copy", tmp_path / "out", open_benchmark(benchmark).edits)
+    assert [(outcome.prompt, outcome.instruction, outcome.rewriter) for outcome in found.outcomes] == [
+        ("Make the sky blue.", "blue", "gpt"),
+        ("Make the sky red.", "red", "gpt"),
+    ]
+    assert "2 with a prompt rewritten by gpt" in found.sentence("copy")
 
 
 def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:

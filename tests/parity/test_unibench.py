@@ -217,7 +217,7 @@ def counts() -> dict[str, tuple[int, ...]]:
         name = item.edit.extras["unibench"]["name"]
         printed = as_printed(kind, item, chosen_as_printed(kind, name, sees, boxes), boxes)
         same_objects = as_printed(kind, item, chosen_by_us(kind, item, sees), boxes)
-        ours = values("unibench", item, sees)
+        ours = values("unibench[cosine]", item, sees)
         for score in SCORES:
             if printed[score] is None and ours[score] is None:
                 continue

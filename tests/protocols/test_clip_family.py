@@ -152,7 +152,7 @@ def test_doing_nothing_keeps_everything_and_goes_nowhere(clip: str) -> None:
 
 
 def test_scores_are_those_of_the_network_itself(clip: str) -> None:
-    from editgauge.models.hub.clip import ClipEmbedder
+    from editgauge.models.hub.embedders import ClipEmbedder
 
     embedder = ClipEmbedder(Path(clip.removeprefix("clip:")), device="cpu")
     images, texts = embedder.embed_images([picture(0), picture(1)]), embedder.embed_texts(list(CAPTIONS.values()))
@@ -210,7 +210,7 @@ def test_maps_cover_the_picture_within_their_range_and_differ_by_text(clip: str)
 
 
 def test_the_map_of_a_direction_is_the_difference_of_two(clip: str) -> None:
-    from editgauge.models.hub.clip import ClipEmbedder
+    from editgauge.models.hub.embedders import ClipEmbedder
 
     embedder = ClipEmbedder(Path(clip.removeprefix("clip:")), device="cpu")
     before, after = embedder.embed_texts(list(CAPTIONS.values()))

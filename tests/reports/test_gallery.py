@@ -21,7 +21,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Heat, Note, Scatter, ScatterPoint, to_json
 from editgauge.instructions import parse_instruction as understand
 from editgauge.reports import _gallery as gallery
-from editgauge.reports._gallery import STEPS, as_data_url, how_surely_read, worst_edits
+from editgauge.reports._gallery import STEPS, as_data_url, describe_parse, worst_edits
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
 from editgauge.results import ImageStamp, JournalEntry, Run
@@ -56,7 +56,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("editgauge.reports.report.MOST_EMBEDDED", 5)
+    monkeypatch.setattr("editgauge.reports.report.MAX_EMBEDDED_OUTCOMES", 5)
     single = as_page(report(scored[0], out=tmp_path / "report.html", single_file=True))
     data = single.gallery
     with_pictures = {e["id"] for e in data["edits"] if "small" in data["pictures"][e["source"]]}
@@ -269,15 +269,15 @@ def test_a_damaged_scatter_is_told_in_its_place(
 @pytest.mark.parametrize(
     ("instruction", "shown"),
     [
-        ("replace the horse with a zebra", "without doubt"),
-        ("Can we have a blue airplane?", "doubtful"),
-        ("make it nicer", "not understood"),
+        ("replace the horse with a zebra", "certain"),
+        ("Can we have a blue airplane?", "uncertain"),
+        ("make it nicer", "not parsed"),
     ],
 )
 def test_doubtful_readings_can_be_filtered(instruction: str, shown: str) -> None:
     edit: dict[str, Any] = {"reading": parsed_to_json(understand(instruction))}
-    assert how_surely_read(edit) == shown
+    assert describe_parse(edit) == shown
 
 
 def test_an_edit_with_fields_of_its_own_was_not_read() -> None:
-    assert how_surely_read({"type": "color"}) == ""
+    assert describe_parse({"type": "color"}) == ""

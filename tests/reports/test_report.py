@@ -13,6 +13,7 @@ import pytest
 from markupsafe import Markup
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
+from editgauge._util.text import printable
 from editgauge.analysis.summary import FEW_SOURCES, MEAN_COLUMNS, mean_row, summarize
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, Region, to_json
@@ -182,7 +183,7 @@ def test_a_picture_that_changed_or_went_since_is_told(
 
 
 def test_texts_of_the_run_are_inert(page: Page) -> None:
-    assert page.gallery["edits"][1]["instruction"] == NASTY
+    assert page.gallery["edits"][1]["instruction"] == printable(NASTY)
     assert len(page.root.all("script")) == 3
     assert page.root.all("i") == []
     for element in page.root.everything():
@@ -293,7 +294,7 @@ def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
 
 BY_NEED = {
     "agreement", "captions", "groups", "judges", "profile", "sets",
-    "side_by_side", "sweep", "trials", "turns", "variants",
+    "side_by_side", "sweep", "trials", "turns", "variants", "verdicts",
 }  # fmt: skip
 SHOWN = [name for name in BUILT_IN if name not in BY_NEED]
 """All but those that need something more: several options, several turns, scores of sets, what people said."""

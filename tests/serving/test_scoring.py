@@ -12,7 +12,7 @@ import pytest
 
 import editgauge
 from editgauge._util.images import Pixels, png_bytes
-from editgauge.engine.scorer import ScorerOptions
+from editgauge.options import ScorerOptions
 from editgauge.serving import _scoring
 from editgauge.serving._app import RefusalError, ScoreService, ServiceLimits
 from editgauge.serving._schema import ScoreRequest

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -158,13 +161,35 @@ class PostgresServer:
             ended = subprocess.run(command, stdout=out, stderr=out, cwd=self.home, check=False)
         assert ended.returncode == 0, said.read_text(errors="replace")
 
-    def start(self) -> None:
+    def initialize(self) -> None:
         self._run("initdb", "-D", str(self.home / "data"), "-A", "trust", "-U", "study", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
         options = f"-k {self.home} -c listen_addresses='' -c max_connections=200 -c fsync=off"
         self._run("pg_ctl", "-D", str(self.home / "data"), "-w", "-o", options, "-l", str(self.home / "log"), "start")
 
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self.home / "data"), "-m", "immediate", "stop")
+
+    def kill(self) -> None:
+        """Kill the server without warning, as a lack of memory would; its children end with it."""
+        pid = int((self.home / "data" / "postmaster.pid").read_text().splitlines()[0])
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while any((Path("/proc") / str(pid)).glob("stat")) or self._has_children():
+            assert time.monotonic() < deadline, "the server does not die"
+            time.sleep(0.05)
+
+    def _has_children(self) -> bool:
+        """Return whether a process still works in the server's folder: a new server would refuse to start."""
+        data = str(self.home / "data")
+        for entry in Path("/proc").glob("[0-9]*/cwd"):
+            try:
+                if str(entry.readlink()) == data:
+                    return True
+            except OSError:
+                continue
+        return False
 
     def new_database(self) -> str:
         name = f"study{next(self.numbers)}"
@@ -180,8 +205,8 @@ def _binaries() -> Path | None:
     return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
+@contextmanager
+def _running_server() -> Iterator[PostgresServer]:
     binaries = _binaries()
     if binaries is None:
         assert not os.environ.get("CI"), "PostgreSQL's initdb and pg_ctl must be installed where CI runs"
@@ -192,11 +217,25 @@ def postgres_server() -> Iterator[PostgresServer]:
         os.chown(home, nobody.pw_uid, nobody.pw_gid)
     server = PostgresServer(binaries, home)
     try:
+        server.initialize()
         server.start()
         yield server
         server.stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    with _running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal_postgres() -> Iterator[PostgresServer]:
+    """A server of one test alone, which may kill it."""
+    with _running_server() as server:
+        yield server
 
 
 @pytest.fixture

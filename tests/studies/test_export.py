@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from editgauge.analysis.agree import agree
 from editgauge.analysis.ratings import read_choices, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies import RaterInfo, Study, analyze, export, import_
 from editgauge.studies.records import AnswerRecord, records
+from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]
 ROUND_TRIP = """
@@ -196,3 +198,16 @@ def _answers() -> st.SearchStrategy[dict[str, Any]]:
     words = WORDS.filter(lambda text: bool(text.strip()))
     wrong = st.fixed_dictionaries(needed | {"right": st.just("no"), "why": words}, optional=free)
     return fine | wrong
+
+
+def test_a_table_may_name_questions_plainly_and_unknown_columns_are_named(make_study: Make, tmp_path: Path) -> None:
+    study = make_study(edits=1, methods=("mine",))
+    with study.database.read() as session:
+        (key,) = session.scalars(select(StudyItem.key))
+    file = tmp_path / "answers.csv"
+    quoted = '"' + key.replace('"', '""') + '"'
+    file.write_text(f"rater,item,good\nann,{quoted},2\n", encoding="utf-8")
+    assert import_(study.folder, file).done == 1
+    file.write_text(f"rater,item,goood\nann,{quoted},2\n", encoding="utf-8")
+    with pytest.raises(BadInputError, match="'goood'"):
+        import_(study.folder, file)

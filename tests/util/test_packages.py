@@ -572,10 +572,10 @@ def test_a_disk_that_is_full_when_unpacking(
 def test_two_processes_at_once_do_no_harm(sdist_shelf: Path) -> None:
     sdist(sdist_shelf)
     program = (
-        "from editgauge._util.packages import Carrier, faults, fetch_package\n"
-        f"wanted = Carrier('parcel', '1.0', {HASHES!r}, kind='sdist')\n"
+        "from editgauge._util.packages import Carrier, fetch_package, find_faults\n"
+        f"wanted = Carrier('parcel', '1.0', {SDIST_HASHES!r}, kind='sdist')\n"
         "fetch_package(wanted)\n"
-        "assert faults(wanted) == []\n"
+        "assert find_faults(wanted) == []\n"
     )
     both = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
     assert [each.wait() for each in both] == [0, 0]

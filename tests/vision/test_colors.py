@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter1d
 
 from editgauge._util.images import Pixels
-from editgauge._vision.colors import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
+from editgauge._vision.colors import ALIASES, SMOOTHING, _target_histogram, color_score, rgb_of
 from editgauge.errors import UnscorableError
 
 WHOLE_IMAGE = np.ones((64, 64), np.bool_)
@@ -42,4 +42,4 @@ def test_the_target_is_the_limit_of_the_released_codes_random_one() -> None:
     drawn = np.clip(np.random.default_rng(1).normal(target, np.sqrt(75), (400_000, 3)), 0, 255).astype(np.uint8)
     counts = np.stack([np.histogram(channel, 32, (0, 256))[0] / len(drawn) for channel in drawn.T])
 
-    assert np.abs(gaussian_filter1d(counts, SMOOTHING, axis=1, mode="nearest") - _wanted(target)).max() < 1e-3
+    assert np.abs(gaussian_filter1d(counts, SMOOTHING, axis=1, mode="nearest") - _target_histogram(target)).max() < 1e-3

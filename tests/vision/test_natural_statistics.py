@@ -10,7 +10,7 @@ import pytest
 import skimage.data
 
 from editgauge._util.images import as_unit
-from editgauge._vision.natural_statistics import FEATURES, natural_statistics
+from editgauge._vision.natural_statistics import FEATURE_COUNT, natural_statistics
 
 photographs: Any = skimage.data
 
@@ -19,7 +19,7 @@ def test_there_are_36_finite_features_of_any_picture() -> None:
     random = np.random.default_rng(0)
     for image in (np.zeros((16, 16, 3)), np.ones((40, 17)), random.random((33, 64, 3))):
         features = natural_statistics(image.astype(np.float32))
-        assert features.shape == (FEATURES,)
+        assert features.shape == (FEATURE_COUNT,)
         assert np.isfinite(features).all()
 
 

@@ -33,7 +33,7 @@ def told(
     before: list[DetectedObject], after: list[DetectedObject], mask: BoolMask, edited: Pixels | None = None
 ) -> list[str]:
     other = np.ascontiguousarray(PHOTO[::-1]) if edited is None else edited
-    return sentences(object_changes(PHOTO, other, before, after, mask, POINT), SIZE, SIZE)
+    return sentences(object_changes(PHOTO, other, before, after, changed=mask, point=POINT), SIZE, SIZE)
 
 
 LEFT: BoxSides = (10, 100, 60, 150)

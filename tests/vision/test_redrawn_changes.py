@@ -17,17 +17,17 @@ from editgauge._vision.changed_regions import find_changes
 from editgauge._vision.object_changes import BoxSides, DetectedObject
 from editgauge._vision.redrawn_changes import (
     Meaning,
+    appeared_or_vanished,
     before_a_new_background,
-    came_or_went,
     is_redrawn,
-    kept_things,
     looks,
     meaning_of,
-    places_of_change,
     recognized_changes,
-    repainted_places,
+    regions_of_change,
+    repainted_regions,
     semantic_change,
     tint,
+    unchanged_objects,
     without_repeats,
 )
 from editgauge.models.vocabulary.coco import same_coco_kind
@@ -122,44 +122,44 @@ def test_a_background_changed_where_a_thing_stayed_what_it_was() -> None:
 
 def test_only_things_surely_seen_again_are_kept() -> None:
     cat, cup = thing("cat", LEFT), thing("cup", RIGHT)
-    assert kept_things([cat, cup], [thing("cat", LEFT), thing("cup", RIGHT, 0.2)]) == [cat]
+    assert unchanged_objects([cat, cup], [thing("cat", LEFT), thing("cup", RIGHT, 0.2)]) == [cat]
 
 
 def test_the_place_that_changed_its_meaning_most_comes_first() -> None:
     small: BoxSides = (176, 96, 224, 144)
-    (first, second) = places_of_change(meaning(LEFT, small), (SIZE, SIZE))
+    (first, second) = regions_of_change(meaning(LEFT, small), (SIZE, SIZE))
     assert (first.box, second.box) == ((16, 96, 80, 160), (176, 96, 224, 144))
     assert first.share == pytest.approx(1 / 16)
 
 
 def test_what_is_unlike_its_surroundings_appeared_or_vanished() -> None:
     there = meaning(LEFT)
-    (place,) = places_of_change(there, (SIZE, SIZE))
-    assert came_or_went(place, there) == "appeared"
+    (place,) = regions_of_change(there, (SIZE, SIZE))
+    assert appeared_or_vanished(place, there) == "appeared"
     back = meaning_of(*there.tokens[::-1], EVERYWHERE)
-    assert came_or_went(place, back) == "vanished"
-    assert came_or_went(place, meaning(LEFT, rest=0.3)) == "altered"
+    assert appeared_or_vanished(place, back) == "vanished"
+    assert appeared_or_vanished(place, meaning(LEFT, rest=0.3)) == "altered"
 
 
 def test_single_patches_and_slight_changes_are_no_places() -> None:
-    assert places_of_change(meaning((32, 32, 48, 48)), (SIZE, SIZE)) == []
-    assert places_of_change(meaning(LEFT, change=0.2, rest=0.02), (SIZE, SIZE)) == []
+    assert regions_of_change(meaning((32, 32, 48, 48)), (SIZE, SIZE)) == []
+    assert regions_of_change(meaning(LEFT, change=0.2, rest=0.02), (SIZE, SIZE)) == []
 
 
 def test_what_the_picture_after_no_longer_shows_did_not_change_its_meaning() -> None:
     valid = EVERYWHERE.copy()
     valid[:, :90] = False
-    assert places_of_change(meaning(LEFT, valid=valid), (SIZE, SIZE)) == []
+    assert regions_of_change(meaning(LEFT, valid=valid), (SIZE, SIZE)) == []
 
 
 def test_a_new_color_on_the_same_thing_is_told_and_a_new_thing_is_not() -> None:
     before = np.full((SIZE, SIZE, 3), (120, 70, 30), np.uint8)
     after = before.copy()
     after[96:160, 16:80] = (40, 80, 220)
-    (place,) = repainted_places(before, after, meaning())
+    (place,) = repainted_regions(before, after, meaning())
     assert place.colors == ("brown", "blue")
     assert place.region.box == (16, 96, 80, 160)
-    assert repainted_places(before, after, meaning(LEFT)) == []
+    assert repainted_regions(before, after, meaning(LEFT)) == []
 
 
 def test_the_look_of_the_whole_picture() -> None:

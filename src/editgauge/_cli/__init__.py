@@ -76,7 +76,7 @@ def _make_app() -> tuple[typer.Typer, dict[str, typer.Typer]]:
 app, groups = _make_app()
 
 
-def _print_version(requested: bool) -> None:
+def _print_version(requested: bool) -> None:  # noqa: FBT001  Typer passes the value by position
     if requested:
         typer.echo(f"editgauge {__version__}")
         raise typer.Exit
@@ -85,10 +85,11 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def _options(
     context: typer.Context,
-    version: Annotated[
+    *,
+    version: Annotated[  # noqa: ARG001  handled by its callback
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    options: Annotated[
+    options: Annotated[  # noqa: ARG001  taken from the arguments before parsing
         str | None,
         typer.Option(FLAG, metavar="FILE", help="YAML file with options by verb; the command line overrides it."),
     ] = None,

@@ -194,7 +194,7 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
     """Call the function, print its result, and return the exit code."""
     from editgauge._cli import _output
 
-    if (replacement := _output.find("REPLACED", key)) and replacement(options, switches):
+    if (replacement := _output.find("REPLACED", key)) and _call(replacement, switches, options):
         return None
     result = function(**options)
     if switches.get("json"):
@@ -207,9 +207,8 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
 
 
 def _call(function: Callable[..., Any], result: object, options: dict[str, Any]) -> Any:
-    """Call a function of the result, with the options if it takes them."""
-    takes_options = "options" in inspect.signature(function).parameters
-    return function(result, options) if takes_options else function(result)
+    """Call a function with what its parameters name: `options`, any other name for the result."""
+    return function(*(options if name == "options" else result for name in inspect.signature(function).parameters))
 
 
 def _flag(name: str, text: str) -> inspect.Parameter:

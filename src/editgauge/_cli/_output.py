@@ -65,6 +65,7 @@ SHOWN: dict[str, str] = {
     "models_list": f"{_MANAGE}:show_weights_list",
     "models_path": f"{_MANAGE}:show_path",
     "models_pull": f"{_MANAGE}:show_pulled",
+    "models_selftest": f"{_MANAGE}:show_selftest",
     "models_verify": f"{_MANAGE}:show_verified",
     "parse": f"{_INSPECT}:show_parsed",
     "plan": f"{_RUNS}:show_plan",
@@ -87,7 +88,7 @@ SHOWN: dict[str, str] = {
     "understand": f"{_INSPECT}:show_parsed",
     "verify": f"{_RUNS}:show_verify",
 }
-"""Functions `(result[, options]) -> exit code or None` that print the result of a verb."""
+"""Functions of `result`, `options` or both that print the result of a verb and may return an exit code."""
 JSON: dict[str, str] = {
     "build_calibration": f"{_PEOPLE}:calibration_json",
     "diff": f"{_RUNS}:diff_json",
@@ -97,14 +98,14 @@ JSON: dict[str, str] = {
     "score": f"{_INSPECT}:score_json",
     "understand": f"{_INSPECT}:parsed_json",
 }
-"""Functions `(result[, options]) -> str` for results that are more than their fields."""
+"""Functions of the same arguments that serialize results that are more than their fields."""
 REPLACED: dict[str, str] = {
     "export": f"{_RUNS}:stream_export",
     "parse": f"{_INSPECT}:parse_file",
     "run": f"{_RUNS}:preview_run",
     "understand": f"{_INSPECT}:parse_file",
 }
-"""Functions `(options, flags) -> bool` that may act instead of the verb; they return whether they did."""
+"""Functions of `options` and `flags` that may act instead of the verb; they return whether they did."""
 
 
 def find(table: Literal["SHOWN", "JSON", "REPLACED"], verb: str) -> Callable[..., Any] | None:

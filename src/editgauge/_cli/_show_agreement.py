@@ -127,7 +127,7 @@ def _cell(result: Estimate | Mean | None, n: int | None = None) -> ValueCell | E
 
 
 def _score_label(protocol: str, spec: ScoreSpec, unscored: int = 0, unit: str = "") -> Label:
-    name = f"{protocol}: {directed(spec.name, spec.higher_is_better)}"
+    name = f"{protocol}: {directed(spec.name, higher_is_better=spec.higher_is_better)}"
     return Label(name, f"{unscored} {unit} unscored" if unscored else "")
 
 
@@ -323,7 +323,10 @@ def _show_by_type(scores: Sequence[ChoiceScore | SelectedScore]) -> None:
     for name in types:
         means = [score.by_type.get(name) for score in first]
         rows.append([spaced(name), *(_cell(mean, mean.n if mean else None) for mean in means)])
-    headers = [f"{score.protocol}:\n{directed(score.spec.name, score.spec.higher_is_better)}" for score in first]
+    headers = [
+        f"{score.protocol}:\n{directed(score.spec.name, higher_is_better=score.spec.higher_is_better)}"
+        for score in first
+    ]
     print_table(ResultTable(make_columns(["edit type"], headers), rows, "the same by edit type"), stacked=True)
 
 
@@ -446,7 +449,7 @@ def _show_binary_question(scores: Sequence[BinaryScore]) -> None:
     rows: list[list[TableCell]] = []
     for score in scores:
         missing = ", ".join(f"{count} {reason}" for reason, count in score.unscored.items())
-        name = f"{score.protocol}: {directed(score.spec.name, score.spec.higher_is_better)}"
+        name = f"{score.protocol}: {directed(score.spec.name, higher_is_better=score.spec.higher_is_better)}"
         label = Label(name, f"unscored: {missing}" if missing else "")
         rows.append([label, *_binary_cells(score.rates), score.n])
         if len(score.by_action) > 1:

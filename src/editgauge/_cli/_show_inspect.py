@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from editgauge._cli._output import Options, as_json
+from editgauge._cli._signature import flag_of
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, directed
 from editgauge._render.terminal import make_columns, print_table, print_text
 from editgauge._render.text import percent, spaced
-from editgauge.errors import BadInputError
+from editgauge.errors import BadInputError, with_flags
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -42,11 +43,12 @@ HIDDEN_FIELDS = frozenset({"scores", "formula", "released"})
 
 def show_score(result: ScoreResult, options: Options) -> None:
     """Print the verdict, how the instruction was parsed, and the main scores or all of them."""
-    print_text(result.verdict.sentence, "bold")
+    flags = {name: flag_of(name) for name in options}
+    print_text(with_flags(result.verdict.sentence, flags), "bold")
     if result.edit.reading:
         print_text(f"Parsed as: {format_steps(result.edit.reading)}", "dim")
     if options["protocol"] or options["explain"]:
-        _show_all_scores(result)
+        _show_all_scores(result, flags)
     elif result.headlines:
         rows: list[list[TableCell]] = [
             [
@@ -63,7 +65,7 @@ def show_score(result: ScoreResult, options: Options) -> None:
         typer.echo(result.remark, err=True)
 
 
-def _show_all_scores(result: ScoreResult) -> None:
+def _show_all_scores(result: ScoreResult, flags: Mapping[str, str]) -> None:
     rows: list[list[TableCell]] = []
     for score in result:
         low, high = score.range
@@ -78,7 +80,7 @@ def _show_all_scores(result: ScoreResult) -> None:
     notes = (f"unscored ({score.reason}): {score.note}" if score.reason else score.note for score in result)
     for note in dict.fromkeys(notes):
         if note:
-            print_text(note)
+            print_text(with_flags(note, flags))
 
 
 def score_json(result: ScoreResult) -> str:
@@ -121,9 +123,9 @@ def _field_text(field: str, value: Any) -> str:
 
 def show_see(sight: ImageDetections, options: Options) -> None:
     """Print detections, most confident first; then what was not detected, what is unknown, and the models."""
-    if sight.seen:
+    if sight.detected:
         rows: list[list[TableCell]] = []
-        for detection in sight.seen:
+        for detection in sight.detected:
             covers = "" if detection.share is None else f"{detection.share:.1%}"
             box, classes = _format_box(detection.box), _format_classes(detection.classes, 1)
             confidence = ValueCell(detection.confidence, format=".2f")
@@ -160,7 +162,7 @@ def _describe_seen(sight: ImageDetections) -> list[str]:
         for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in sight.not_seen]
+    lines += [f"not seen: {phrase}" for phrase in sight.not_detected]
     return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 
@@ -265,7 +267,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     models = result.models
     rows: list[list[TableCell]] = []
     for group in table_rows(models):
-        heading = Label(directed(group.title, group.higher_is_better), style="strong")
+        heading = Label(directed(group.title, higher_is_better=group.higher_is_better), style="strong")
         rows.append([heading, *[""] * len(models)])
         for row in group.rows:
             label = Label(f"  {row.name}", style="weak" if row.is_released else "plain")
@@ -282,7 +284,7 @@ def show_disentanglement(result: DisentanglementResult, options: Options) -> Non
     typer.echo(f"Page: {result.page}")
 
 
-def disentanglement_json(result: DisentanglementResult, options: Options) -> str:
+def disentanglement_json(options: Options) -> str:
     """Return the JSON file that the verb wrote."""
     from editgauge.disentanglement.disentangle import RESULT
 
@@ -529,7 +531,7 @@ def _value(estimate: Estimate) -> float:
 
 
 def _card_name(score: ScoreCard) -> str:
-    return f"{score.protocol}/{directed(score.name, score.higher_is_better)}"
+    return f"{score.protocol}/{directed(score.name, higher_is_better=score.higher_is_better)}"
 
 
 def _card_cell(estimate: Estimate, number: str = ".2f") -> TableCell:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from editgauge.benchmarks.pairs import PairFiles
     from editgauge.builders.sheets import ContactSheet
     from editgauge.models._cache import CacheInfo
+    from editgauge.models._selftest import SelfTest
     from editgauge.models.weights._store import WeightFiles, WeightInfo
 
 
@@ -132,6 +133,15 @@ def show_verified(verified: Sequence[WeightFiles]) -> None:
     """Print the hash of each verified set of weights."""
     for weights in verified:
         typer.echo(f"{weights.name}: verified ({len(weights.files)}), SHA-256 of the set {weights.sha256}")
+
+
+def show_selftest(result: SelfTest) -> int:
+    """Print what each model measured, and return 1 unless all checks passed."""
+    rows = [[check.status, check.role, check.model, check.check, check.figures] for check in result.checks]
+    print_table(ResultTable(make_columns(["status", "role", "model", "check", "measured"]), rows))
+    passed = sum(check.status == "passed" for check in result.checks)
+    typer.echo(f"{result.name}: {passed} of {format_count(len(rows), 'check')} passed.")
+    return 0 if result.sound else 1
 
 
 def show_path(folder: Path) -> None:

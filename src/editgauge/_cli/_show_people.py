@@ -209,7 +209,7 @@ def show_included(counts: tuple[int, int], options: Options) -> None:
     typer.echo(f"{answers} of {options['rater']} count again; {surplus} are surplus, as other raters replaced them.")
 
 
-def show_forgotten(result: None, options: Options) -> None:
+def show_forgotten(options: Options) -> None:
     """Print what was deleted of a rater."""
     answers = ", with all answers." if options["answers"] else "; the answers stay, without a person."
     typer.echo(f"{options['rater']} is forgotten{answers}")

@@ -96,7 +96,7 @@ def preview_run(options: Options, flags: Options) -> bool:
 
 def show_edit(made: EditResult, options: Options) -> int | None:
     """Suggest the run that scores the outcomes; exit with 1 if there are none."""
-    if not any(part.made or part.kept for part in (made, *made.variants.values())):
+    if not any(part.made or part.reused for part in (made, *made.variants.values())):
         return 1
     if not options["quiet"]:
         outcomes = f"{options['out']}/*" if made.variants else f"{made.name}={options['out']}"
@@ -106,7 +106,7 @@ def show_edit(made: EditResult, options: Options) -> int | None:
     return None
 
 
-def show_merge(merged: Run, options: Options) -> None:
+def show_merge(options: Options) -> None:
     """Suggest a report of the merged run."""
     if not options["quiet"]:
         suggest_report(options["out"])
@@ -122,7 +122,7 @@ def show_leaderboard(page: Path) -> None:
     typer.echo(f"Leaderboard: {page}")
 
 
-def stream_export(options: Options, flags: Options) -> bool:
+def stream_export(options: Options) -> bool:
     """Write an export to standard output part by part, so that a million scores are never in memory at once."""
     from editgauge.reports.export import PAPER, export_parts
 
@@ -174,7 +174,7 @@ def _gate_cells(check: GateCheck) -> list[TableCell]:
     change: TableCell = EmptyCell(text="no common edit")
     if pair is not None and pair.value is not None:
         change = ValueCell(pair.value, pair.low, pair.high, format="+.3f")
-    name = f"{check.protocol}/{directed(check.spec.name, check.spec.higher_is_better)}"
+    name = f"{check.protocol}/{directed(check.spec.name, higher_is_better=check.spec.higher_is_better)}"
     result = Label(check.judged, style="strong" if check.judged in {"worse", "incomplete"} else "plain")
     return [name, check.method, *(EmptyCell() if mean is None else mean for mean in means), change, result]
 
@@ -254,7 +254,7 @@ def _show_main_scores(run: Run, cells: Cells) -> list[str]:
     for key in main:
         spec = next(cell.spec for cell in scored[key] if cell)
         label = labels.get(key, "")
-        name = f"{key[0]}/{directed(spec.name, spec.higher_is_better)}"
+        name = f"{key[0]}/{directed(spec.name, higher_is_better=spec.higher_is_better)}"
         question = ["" if label == previous else label] if labels else []
         rows.append([*question, name, *(_mean_cell(cell) for cell in scored[key])])
         previous = label
@@ -329,7 +329,10 @@ def _show_by_protocol(run: Run, cells: Cells) -> None:
             row = [cells.get((protocol, spec.name, method)) for method in methods]
             same = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
             missing = _unscored(row[0]) if same and any(cell and cell.mean for cell in row) else 0
-            label = Label(directed(spec.name, spec.higher_is_better), f"{missing} unscored each" if missing else "")
+            label = Label(
+                directed(spec.name, higher_is_better=spec.higher_is_better),
+                f"{missing} unscored each" if missing else "",
+            )
             rows.append([label, *(_mean_cell(cell, count_unscored=not missing) for cell in row)])
         title = f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95% interval"
         columns = [Column("score", "left", wrap=False), *map(Column, methods)]
@@ -383,7 +386,7 @@ def _comparison_row(comparison: Comparison, *, several: bool) -> list[TableCell]
     spec = comparison.spec
     of_first, of_second = comparison.standings or (None, None)
     return [
-        Label(directed(spec.name, spec.higher_is_better), comparison.protocol if several else ""),
+        Label(directed(spec.name, higher_is_better=spec.higher_is_better), comparison.protocol if several else ""),
         _method_cell(comparison.first_mean, of_first, spec),
         _method_cell(comparison.second_mean, of_second, spec),
         _difference_cell(comparison),
@@ -517,7 +520,7 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
                 averages = (
                     _average_cell(standing.aggregated[way], spec, marked=way == paper) for way in METHOD_AGGREGATIONS
                 )
-                rows.append([directed(spec.name, spec.higher_is_better), method, *averages])
+                rows.append([directed(spec.name, higher_is_better=spec.higher_is_better), method, *averages])
                 by_paper = by_paper or paper is not None
     if not rows:
         return

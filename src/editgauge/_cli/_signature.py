@@ -140,9 +140,9 @@ def simplify_type(annotation: Any) -> tuple[Any, shared.NumberRange | None, bool
         else:
             elements = [member]
         for element in elements:
-            if get_origin(element) is Annotated:
-                element, limits = get_args(element)[:2]
-            members.append(element)
+            is_limited = get_origin(element) is Annotated
+            limits = get_args(element)[1] if is_limited else limits
+            members.append(get_args(element)[0] if is_limited else element)
     is_path = Path in members
     scalar = next((kind for kind in SCALARS if kind in members), str)
     if is_path or str in members:

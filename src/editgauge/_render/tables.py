@@ -32,7 +32,7 @@ class Column:
     @property
     def title(self) -> str:
         """Return the header with its direction arrow."""
-        return directed(self.header, self.higher_is_better)
+        return directed(self.header, higher_is_better=self.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ def value_cell(
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 
-def directed(name: str, higher_is_better: bool | None) -> str:
+def directed(name: str, *, higher_is_better: bool | None) -> str:
     """Append an arrow for the direction of a score to its name.
 
-    >>> directed("ssim", True), directed("l1", False), directed("n", None)
-    ('ssim ↑', 'l1 ↓', 'n')
+    >>> directed("ssim", higher_is_better=True), directed("l1", higher_is_better=False)
+    ('ssim ↑', 'l1 ↓')
     """
     return name if higher_is_better is None else f"{name} {'↑' if higher_is_better else '↓'}"
 

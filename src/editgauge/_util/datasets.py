@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import pickle
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,25 @@ MAX_SLUG_BYTES = 48
 """Length of one part of an id; longer ones are cut and get a few digits of their hash."""
 
 
+_skipped: ContextVar[list[str] | None] = ContextVar("skipped", default=None)
+
+
+@contextmanager
+def skip_broken_records() -> Iterator[list[str]]:
+    """Within the context, readers leave out broken records and note their problems in the returned list."""
+    problems: list[str] = []
+    token = _skipped.set(problems)
+    try:
+        yield problems
+    finally:
+        _skipped.reset(token)
+
+
+def skipped_problems() -> list[str] | None:
+    """Return the list for problems of broken records that are left out, or None if they are errors."""
+    return _skipped.get()
+
+
 class Faults:
     """Problems of a dataset, each with the record in which it occurs."""
 
@@ -34,8 +56,17 @@ class Faults:
 
     def add(self, record: object, text: str) -> None:
         """Add a problem of a record, which is named by its key in the file or by its line."""
+        self.problems.append(self._describe(record, text))
+
+    def skip(self, record: object, text: str) -> bool:
+        """Note a missing file of a record that is kept; return False, after adding a problem, if it is an error."""
+        skipped = skipped_problems()
+        (self.problems if skipped is None else skipped).append(self._describe(record, text))
+        return skipped is not None
+
+    def _describe(self, record: object, text: str) -> str:
         location = f"line {record}" if isinstance(record, int) else f"record {format_value(record)}"
-        self.problems.append(f"{self.file.name}: {location}: {text}")
+        return f"{self.file}: {location}: {text}"
 
     def text(self, record: object, values: Mapping[str, Any], key: str) -> str | None:
         """Return the text under a key, with single spaces; add a problem and return None if there is none."""
@@ -49,10 +80,15 @@ class Faults:
 
     def done(self, edits: Iterable[Edit] = ()) -> tuple[Edit, ...]:
         """Return the edits; raise `BadInputError` with every problem, or if there are no edits."""
-        result = tuple(edits)
-        if self.problems:
+        result, skipped = tuple(edits), skipped_problems()
+        if self.problems and result and skipped is not None:
+            skipped += self.problems
+        elif self.problems:
             count = "a problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-            raise BadInputError(f"The benchmark '{self.benchmark}' in '{self.file.parent}' has {count}:", self.problems)
+            raise BadInputError(
+                f"The benchmark '{self.benchmark}' has {count}. Pass `skip_broken=True` to go on without such records.",
+                self.problems,
+            )
         if not result:
             raise BadInputError(f"'{self.file}' holds no edits for the benchmark '{self.benchmark}'.")
         return result
@@ -204,6 +240,9 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
             yield from _records(file, read_json(file, faults, object), faults)
         elif file.suffix in {".parquet", ".arrow"}:
             yield from _batches(file, columns)
+        elif file.suffix == ".csv":
+            rows = csv.DictReader(io.StringIO(read_text(file), newline=""))
+            yield from (FileRow(file, number, dict(row)) for number, row in enumerate(rows, start=1))
         elif file.suffix in PICKLES:
             yield from _records(file, read_plain_pickle(file), faults)
         else:
@@ -211,7 +250,7 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
 
 
 def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
-    document = read_jsonl(read_text(file), file.name)
+    document = read_jsonl(read_text(file), str(file))
     faults.problems += document.problems()
     for location, values in document.entries():
         yield from _row(file, location.line, values, faults)
@@ -234,7 +273,7 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names '{module}.{name}'")
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, _pid: Any) -> Any:
         raise pickle.UnpicklingError("it refers to something outside of the file")
 
 
@@ -258,7 +297,7 @@ def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[FileR
     if isinstance(values, dict):
         yield FileRow(file, number, values)
     else:
-        faults.problems.append(f"{file.name}: line {number}: must be a mapping, got {format_value(values)}")
+        faults.problems.append(f"{file}: line {number}: must be a mapping, got {format_value(values)}")
 
 
 def column_names(file: Path, faults: Faults) -> list[str]:

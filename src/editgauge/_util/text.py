@@ -21,6 +21,7 @@ TERMINAL_SEQUENCE = re.compile(
     r"|[^\[\]PX^_])?"
 )
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
+LINE_SEPARATORS = re.compile("[\x0b\x0c\x1c-\x1e\x85]")
 BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of writing, which can make one name look like another."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -109,17 +110,19 @@ def format_count(count: int, noun: str) -> str:
 
 
 def printable(text: str, *, colors: bool = False) -> str:
-    """Remove terminal sequences and control characters, except line feeds and tabs, and optionally colors.
+    """Remove terminal sequences and control characters, except line feeds, tabs and, on request, colors.
 
-    >>> printable("\\x1b[31mred\\x1b[0m \\u202egnp.exe\\tok\\n")
-    'red gnp.exe\\tok\\n'
+    Other control characters that separate lines become spaces, so that words stay apart.
+
+    >>> printable("\\x1b[31mred\\x1b[0m \\u202egnp.exe\\tok\\n"), printable("one\\x0btwo")
+    ('red gnp.exe\\tok\\n', 'one two')
     """
     if text.isascii() and text.isprintable():
         return text
     if colors:
         pieces = [printable(piece) for piece in COLOR.split(text)]
         return pieces[0] + "".join(map("".join, zip(COLOR.findall(text), pieces[1:], strict=True)))
-    without_sequences = TERMINAL_SEQUENCE.sub("", text)
+    without_sequences = LINE_SEPARATORS.sub(" ", TERMINAL_SEQUENCE.sub("", text))
     return "".join(
         sign
         for sign in without_sequences

@@ -8,10 +8,10 @@ from editgauge._util.text import is_plural, plural, with_article
 from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import BoxSides, Change, DetectedObject
 
-NOTHING = "Nothing changed."
-MANY = 4
+NO_CHANGE = "Nothing changed."
+MIN_UNCOUNTED = 4
 """This many things that became others are not counted."""
-TOUCHING = 0.02
+MIN_TOUCHING_IOU = 0.02
 """Overlap from which two boxes of one word may be parts of one thing."""
 
 
@@ -52,7 +52,7 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
     if detection.label is None:
         return _about_something(change, where, float(detection.mask.mean()))
     if len(group) > 1 and change.kind == "replaced" and change.after:
-        count = str(len(group)) if len(group) < MANY else "Several"
+        count = str(len(group)) if len(group) < MIN_UNCOUNTED else "Several"
         return f"{count} {plural(detection.label)} became {plural(str(change.after.label))}."
     if len(group) > 1:
         distinct = _count_distinct([member.before or member.after for member in group])
@@ -68,7 +68,7 @@ def _count_distinct(detections: Sequence[DetectedObject | None]) -> int:
     boxes = [detection.box for detection in detections if detection is not None]
     groups: list[list[BoxSides]] = []
     for box in boxes:
-        touching = [group for group in groups if any(box_overlap(box, other) > TOUCHING for other in group)]
+        touching = [group for group in groups if any(box_overlap(box, other) > MIN_TOUCHING_IOU for other in group)]
         groups = [group for group in groups if group not in touching]
         groups.append([box, *(member for group in touching for member in group)])
     return len(groups)

@@ -20,29 +20,29 @@ from editgauge._vision.registration import Alignment, align
 
 Map = NDArray[np.float32]
 
-LONGER_SIDE = 640
+MAX_SIDE_PIXELS = 640
 """Pictures are compared at no more than that many pixels, where a speck of sensor noise is no region."""
-CLEAR_COLOR = 14.0
+CLEAR_COLOR_LAB = 14.0
 """Distance in CIE Lab, smoothed, from which two adjacent colors are clearly different."""
-CLEAR_STRUCTURE = 0.75
+CLEAR_STRUCTURE_DIFFERENCE = 0.75
 """One minus correlation: from there brightness varies in other ways."""
-FAINT_TEXTURE = 5.0
+FAINT_TEXTURE_STD = 5.0
 """Standard deviation of lightness, out of 100, about which structure begins to count; re-encoding stays far below."""
 FINE_COLOR = 2.0
 """Standard deviation in pixels of the blur over colors before they are compared."""
-WEAK = 0.5
+WEAK_DIFFERENCE_FRACTION = 0.5
 """The part of a clear difference that belongs to a region which is clear elsewhere."""
-SLIGHT_CAST = 8.0
+MAX_IGNORED_CAST_LAB = 8.0
 """A distance in Lab over the whole picture that is forgiven."""
-SOME = 4
+CAST_SUBSAMPLING = 4
 """A cast over the picture is measured on every fourth pixel."""
-SAME = 2.5
+CAST_TOLERANCE_LAB = 2.5
 """Distance in Lab within which a pixel follows the picture's common cast."""
-SMALLEST = 2e-4
+MIN_REGION_FRACTION = 2e-4
 """The share of the picture under which a region is a speck."""
-SMALL_HOLE = 0.05
+MAX_HOLE_FRACTION = 0.05
 """Of the region around it."""
-NEAR = 0.012
+CLOSED_GAP_FRACTION = 0.012
 """Of the longer side: gaps so wide within one region are closed."""
 
 
@@ -92,16 +92,16 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     """Find what changed, how strongly and where, in the frame of the source."""
     alignment = align(source, edited)
     height, width = source.shape[:2]
-    scale = min(1.0, LONGER_SIDE / max(height, width))
+    scale = min(1.0, MAX_SIDE_PIXELS / max(height, width))
     source_features, edited_lab = _source(source, scale), _lab(alignment.aligned, scale)
     source_lab = source_features.lab
     valid = _scaled(alignment.valid, source_lab.shape[1], source_lab.shape[0])
     cast = (
-        _common_cast(*(_picked(lab, valid) for lab in (source_lab, edited_lab)))
+        _common_cast(*(_colors_inside(lab, valid) for lab in (source_lab, edited_lab)))
         if valid.any()
         else np.zeros(3, np.float32)
     )
-    difference = _difference(source_features, edited_lab - _forgiven(cast))
+    difference = _difference(source_features, edited_lab - _ignored_cast(cast))
     difference[~valid] = 0
     clean = _cleaned(difference)
     mask = _scaled(clean, width, height)
@@ -111,13 +111,15 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
 
 
 def _difference(source: _Source, edited_lab: Map) -> Map:
-    color = np.maximum(_beyond_reach(source.lab, edited_lab), _beyond_reach(edited_lab, source.lab))
+    color = np.maximum(
+        _distance_to_neighborhood(source.lab, edited_lab), _distance_to_neighborhood(edited_lab, source.lab)
+    )
     color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
     structure = _structure_difference(source, np.ascontiguousarray(edited_lab[..., 0]))
-    return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
+    return np.asarray(np.maximum(color / CLEAR_COLOR_LAB, structure / CLEAR_STRUCTURE_DIFFERENCE), np.float32)
 
 
-def _beyond_reach(one: Map, other: Map) -> Map:
+def _distance_to_neighborhood(one: Map, other: Map) -> Map:
     """Return the distance of each pixel from the colors of the other image within one pixel of its position."""
     around = np.ones((3, 3), np.uint8)
     above, below = cv2.dilate(other, around), cv2.erode(other, around)
@@ -133,11 +135,11 @@ def _structure_difference(source: _Source, other: Map) -> Map:
     larger = np.maximum(source.varies, varies)
     # With the larger variance below, texture that vanished counts like texture that became another.
     likeness = together / np.maximum(larger, 1e-6)
-    return np.asarray((1 - np.clip(likeness, 0, 1)) * larger / (larger + FAINT_TEXTURE**2), np.float32)
+    return np.asarray((1 - np.clip(likeness, 0, 1)) * larger / (larger + FAINT_TEXTURE_STD**2), np.float32)
 
 
 def _mean_and_variance(light: Map) -> tuple[Map, Map]:
-    """Around each pixel."""
+    """Return mean and variance of brightness around each pixel."""
     mean = _around(light)
     return mean, np.maximum(_around(light * light) - mean**2, 0)
 
@@ -146,16 +148,16 @@ def _around(values: Map) -> Map:
     return np.asarray(cv2.GaussianBlur(values, (0, 0), 3.0), np.float32)
 
 
-def _picked(colors: Map, where: BoolMask) -> NDArray[np.float32]:
+def _colors_inside(colors: Map, where: BoolMask) -> NDArray[np.float32]:
     """Select the colors inside a mask, one row each; without a copy if all are inside."""
     return colors.reshape(-1, 3) if where.all() else colors[where]
 
 
 def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the color shift in Lab of most of the image; zero when more of it stayed the same."""
-    shift = after[::SOME] - before[::SOME]
+    shift = after[::CAST_SUBSAMPLING] - before[::CAST_SUBSAMPLING]
     middle = np.median(shift, axis=0)
-    followed, stayed = lengths(shift - middle) < SAME, lengths(shift) < SAME
+    followed, stayed = lengths(shift - middle) < CAST_TOLERANCE_LAB, lengths(shift) < CAST_TOLERANCE_LAB
     return np.asarray(middle if followed.mean() > stayed.mean() else np.zeros(3), np.float32)
 
 
@@ -166,22 +168,22 @@ def lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.sqrt(sums).reshape(colors.shape[:-1]))
 
 
-def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
-    return cast * min(1.0, SLIGHT_CAST / max(float(np.linalg.norm(cast)), 1e-6))
+def _ignored_cast(cast: NDArray[np.float32]) -> NDArray[np.float32]:
+    return cast * min(1.0, MAX_IGNORED_CAST_LAB / max(float(np.linalg.norm(cast)), 1e-6))
 
 
 def _cleaned(difference: Map) -> BoolMask:
     """Return regions with a clear difference, closed and filled, without specks."""
-    gap = max(1, round(NEAR * max(difference.shape)))
+    gap = max(1, round(CLOSED_GAP_FRACTION * max(difference.shape)))
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * gap + 1, 2 * gap + 1))
-    weak = (difference >= WEAK).astype(np.uint8)
+    weak = (difference >= WEAK_DIFFERENCE_FRACTION).astype(np.uint8)
     # The border is continued, or closing would lose what touches the picture's edge.
     padded = cv2.copyMakeBorder(weak, gap, gap, gap, gap, cv2.BORDER_REPLICATE)
     closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, disc), np.uint8)[gap:-gap, gap:-gap]
     cleaned = np.zeros(difference.shape, np.bool_)
     for part in _parts(_filled(closed)):
         clear = (difference >= 1) & part
-        if clear.sum() >= SMALLEST * part.size:
+        if clear.sum() >= MIN_REGION_FRACTION * part.size:
             cleaned |= part
     return cleaned
 
@@ -193,7 +195,7 @@ def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if kinds is None:
         return result
     for outline, (_, _, _, outer) in zip(outlines, kinds[0], strict=True):
-        if outer >= 0 and cv2.contourArea(outline) < SMALL_HOLE * cv2.contourArea(outlines[outer]):
+        if outer >= 0 and cv2.contourArea(outline) < MAX_HOLE_FRACTION * cv2.contourArea(outlines[outer]):
             cv2.drawContours(result, [outline], -1, 1, cv2.FILLED)
     return result
 

@@ -80,12 +80,12 @@ def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
     PixLens, section 7.8, clipped at 0. The released code draws the target's histogram at random from a generator that
     remembers earlier draws, so that its score depends on what was scored before; here it is the exact distribution.
     """
-    return max(0.0, _mean_correlation(_smooth(_shares(picture, where)), _wanted(target)))
+    return max(0.0, _mean_correlation(_smooth(_shares(picture, where)), _target_histogram(target)))
 
 
 def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
     """Return the smoothed histograms that `color_score` compares, measured and target, by channel."""
-    measured, target_histogram = _smooth(_shares(picture, where)), _wanted(target)
+    measured, target_histogram = _smooth(_shares(picture, where)), _target_histogram(target)
     names = ("red", "green", "blue")
     rows = {name: tuple(measured[index].tolist()) for index, name in enumerate(names)}
     return rows | {f"{name} asked": tuple(target_histogram[index].tolist()) for index, name in enumerate(names)}
@@ -118,16 +118,16 @@ def _mean_correlation(one: Histograms, other: Histograms) -> float:
 
 
 @lru_cache(maxsize=256)
-def _wanted(target: Rgb) -> Histograms:
+def _target_histogram(target: Rgb) -> Histograms:
     """Return the smoothed histogram of a noisy patch of a color; values outside a byte count at its ends."""
     edges = np.arange(1, BINS) * WIDTH
     shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
     return _smooth(np.stack(shares))
 
 
-COLORLESS = 11.0
+MAX_NEUTRAL_CHROMA = 11.0
 """Chroma in CIE Lab under which people say black, gray or white."""
-BLACK, WHITE = 22.0, 82.0
+MAX_BLACK_LIGHTNESS, MIN_WHITE_LIGHTNESS = 22.0, 82.0
 """Lightness in CIE Lab."""
 HUES = (
     (20, "pink"),
@@ -142,9 +142,9 @@ HUES = (
     (360, "red"),
 )
 """Up to which angle in the plane of a and b, in degrees, a hue has its name."""
-BROWN = 58.0
+MAX_BROWN_LIGHTNESS = 58.0
 """Lightness under which orange and dull yellow are called brown."""
-PALE = 55.0
+MIN_PINK_LIGHTNESS = 55.0
 """Lightness from which a bluish red is called pink."""
 
 
@@ -160,15 +160,15 @@ def color_word(picture: Pixels, where: BoolMask) -> str:
     rgb = picture[where].astype(np.float32)[np.newaxis] / 255
     lightness, a, b = (float(value) for value in np.median(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB)[0], axis=0))
     chroma = float(np.hypot(a, b))
-    if lightness < BLACK and chroma < 2 * COLORLESS:
+    if lightness < MAX_BLACK_LIGHTNESS and chroma < 2 * MAX_NEUTRAL_CHROMA:
         return "black"
-    if chroma < COLORLESS:
-        return "white" if lightness > WHITE else "gray"
+    if chroma < MAX_NEUTRAL_CHROMA:
+        return "white" if lightness > MIN_WHITE_LIGHTNESS else "gray"
     hue = float(np.degrees(np.arctan2(b, a)) % 360)
     name = hue_word(a, b)
-    if name == "pink" and lightness < PALE:
+    if name == "pink" and lightness < MIN_PINK_LIGHTNESS:
         return "purple" if 300 < hue < 345 else "red"
-    if (name == "orange" or (name == "yellow" and chroma < 45)) and lightness < BROWN:
+    if (name == "orange" or (name == "yellow" and chroma < 45)) and lightness < MAX_BROWN_LIGHTNESS:
         return "brown"
     return name
 

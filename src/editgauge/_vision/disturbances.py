@@ -34,7 +34,7 @@ MAX_FRAME_SHIFT = 0.03
 MAX_FRAME_DISTORTION = 0.05
 """Largest deviation of the frame's linear part from the identity that is aligned."""
 
-MENTIONED = 0.5
+MIN_REPORTED_SEVERITY = 0.5
 """Severity from which a disturbance is put into words."""
 MIN_ROTATION = 3.0
 """Degrees from which a turned frame is put into words."""
@@ -52,6 +52,8 @@ class DisturbanceLimits:
     """Median loss of fine structure, natural logarithm."""
     noise: tuple[float, float] = (0.4, 1.2)
     """Median gain of fine structure, natural logarithm."""
+    grain: tuple[float, float] = (3.0, 7.0)
+    """Fine structure of the difference in the least changed tenth, in units of lightness out of 100."""
     structure: tuple[float, float] = (0.5, 0.8)
     """One minus the mean local correlation of lightness."""
     rotation: tuple[float, float] = (2.0, 10.0)
@@ -73,6 +75,8 @@ class Disturbance:
     is_mirrored: bool = False
     rotation: float = 0.0
     """Degrees by which the frame was turned, from -180 to 180."""
+    grain: float = 0.0
+    """Fine structure of the difference in the least changed tenth: noise is everywhere, also in textured images."""
 
     def severities(self, limits: DisturbanceLimits = DEFAULT_LIMITS) -> dict[str, float]:
         """Return the severity of each disturbance, from 0 to 1."""
@@ -81,6 +85,7 @@ class Disturbance:
             "chroma": _severity(self.chroma, limits.chroma),
             "blur": _severity(-self.detail, limits.blur),
             "noise": _severity(self.detail, limits.noise),
+            "grain": _severity(self.grain, limits.grain),
             "structure": _severity(self.structure, limits.structure),
             "frame": 1.0 if self.is_mirrored else _severity(abs(self.rotation), limits.rotation),
         }
@@ -99,13 +104,18 @@ class Disturbance:
             texts.append("The image was mirrored.")
         elif abs(self.rotation) >= MIN_ROTATION:
             texts.append(f"The image was rotated by {abs(self.rotation):.0f} degrees.")
-        if severities["chroma"] > MENTIONED or severities["color"] > MENTIONED:
+        if severities["chroma"] > MIN_REPORTED_SEVERITY or severities["color"] > MIN_REPORTED_SEVERITY:
             texts.append("The colors of the whole image changed.")
-        if severities["blur"] > MENTIONED:
+        if severities["blur"] > MIN_REPORTED_SEVERITY:
             texts.append("The whole image lost fine detail.")
-        if severities["noise"] > MENTIONED:
+        is_grainy = (
+            severities["grain"] > MIN_REPORTED_SEVERITY
+            and severities["structure"] <= MIN_REPORTED_SEVERITY
+            and not texts
+        )
+        if severities["noise"] > MIN_REPORTED_SEVERITY or is_grainy:
             texts.append("The whole image became noisier or sharper.")
-        if severities["structure"] > MENTIONED and not texts:
+        if severities["structure"] > MIN_REPORTED_SEVERITY and not texts:
             texts.append("The layout of the whole image changed.")
         return tuple(texts)
 
@@ -116,7 +126,12 @@ def _severity(value: float, limits: tuple[float, float]) -> float:
 
 
 def measure_disturbance(
-    source: Pixels, edited: Pixels, alignment: Alignment, editable: BoolMask | None = None
+    source: Pixels,
+    edited: Pixels,
+    alignment: Alignment,
+    editable: BoolMask | None = None,
+    *,
+    min_textured_cells: float | None = None,
 ) -> Disturbance:
     """Measure what happened to an image outside the region that may change.
 
@@ -125,7 +140,11 @@ def measure_disturbance(
         edited: image after the edit, same size.
         alignment: how the edited image lies over its source; only slight movements of the frame are undone.
         editable: region that may change; None compares the whole image.
+        min_textured_cells: share of the compared cells that must be textured to measure sharpness; by default
+            `MIN_TEXTURED_CELLS` for the whole image and `MIN_CELLS` outside a region.
     """
+    if min_textured_cells is None:
+        min_textured_cells = MIN_TEXTURED_CELLS if editable is None else MIN_CELLS
     is_mirrored, rotation = _frame_change(alignment)
     image = alignment.aligned if _is_slight(alignment) else edited
     lab, edited_lab = as_lab(source), as_lab(image)
@@ -143,11 +162,12 @@ def measure_disturbance(
             np.log((edited_fine + MIN_FINE / 4) / (fine + MIN_FINE / 4)),
             cells & (np.maximum(fine, edited_fine) > MIN_FINE),
             cells,
-            MIN_TEXTURED_CELLS if editable is None else MIN_CELLS,
+            min_textured_cells,
         ),
         structure=float(np.clip(1 - _cells(_local_correlation(light, edited_light))[cells].mean(), 0, 1)),
         is_mirrored=is_mirrored,
         rotation=rotation,
+        grain=float(np.percentile(_fine(edited_light - light)[cells], 10)),
     )
 
 

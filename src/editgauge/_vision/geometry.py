@@ -25,7 +25,7 @@ DIRECTIONS: dict[Relation, Point] = {
     "on": (0.0, -1.0),
     "below": (0.0, 1.0),
 }
-NO_MOVEMENT = 0.05
+MIN_MOVEMENT_FRACTION = 0.05
 """As a share of the picture's diagonal (PixLens, released code: `min_required_movement`)."""
 
 
@@ -66,7 +66,7 @@ def direction_score(start: Point, end: Point, towards: Relation, diagonal: float
     """
     x, y = end[0] - start[0], end[1] - start[1]
     length = math.hypot(x, y)
-    if length < NO_MOVEMENT * diagonal or length == 0:
+    if length < MIN_MOVEMENT_FRACTION * diagonal or length == 0:
         return 0.0
     asked_x, asked_y = DIRECTIONS[towards]
     angle = math.degrees(math.acos(max(-1.0, min(1.0, (x * asked_x + y * asked_y) / length))))

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Unit
 
-WINDOW, SPREAD = 7, 7 / 6
-SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
-FEATURES = 36
-LEAST_SIDE = 16
+WINDOW_PIXELS, WINDOW_SIGMA = 7, 7 / 6
+NEIGHBOR_SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
+FEATURE_COUNT = 36
+MIN_SIDE_PIXELS = 16
 
 Plane = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ def natural_statistics(image: Unit) -> NDArray[np.float64]:
 
     Raises ValueError for a picture whose shorter side has less than 16 pixels.
     """
-    if min(image.shape[:2]) < LEAST_SIDE:
-        raise ValueError(f"the shorter side needs at least {LEAST_SIDE} pixels, got {image.shape[:2]}")
+    if min(image.shape[:2]) < MIN_SIDE_PIXELS:
+        raise ValueError(f"the shorter side needs at least {MIN_SIDE_PIXELS} pixels, got {image.shape[:2]}")
     if image.dtype.kind != "f":
         raise TypeError(f"images in [0, 1] are taken, got {image.dtype}; use as_unit first")
     plane = np.asarray(image, np.float64) if image.ndim == 2 else image @ np.array([0.299, 0.587, 0.114])
@@ -40,21 +40,21 @@ def natural_statistics(image: Unit) -> NDArray[np.float64]:
 
 
 def _features(plane: Plane) -> Plane:
-    """18 of one size: a symmetric curve of the pixels, and a lopsided one of their products in four directions."""
+    """Return 18 features at one size: a symmetric fit to the pixels, asymmetric fits to products in four directions."""
     normal = _normalized(plane)
     shape, _, left, right = _fitted(normal)
-    products = [normal * np.roll(normal, shift, axis=(0, 1)) for shift in SHIFTS]
+    products = [normal * np.roll(normal, shift, axis=(0, 1)) for shift in NEIGHBOR_SHIFTS]
     return np.array([shape, (left + right) / 2, *(parameter for product in products for parameter in _fitted(product))])
 
 
 def _normalized(plane: Plane) -> Plane:
-    mean = cv2.GaussianBlur(plane, (WINDOW, WINDOW), SPREAD)
-    variance = cv2.GaussianBlur(plane * plane, (WINDOW, WINDOW), SPREAD) - mean * mean
+    mean = cv2.GaussianBlur(plane, (WINDOW_PIXELS, WINDOW_PIXELS), WINDOW_SIGMA)
+    variance = cv2.GaussianBlur(plane * plane, (WINDOW_PIXELS, WINDOW_PIXELS), WINDOW_SIGMA) - mean * mean
     return np.asarray((plane - mean) / (np.sqrt(np.abs(variance)) + 1), np.float64)
 
 
 def _fitted(values: Plane) -> tuple[float, float, float, float]:
-    """Shape, mean, and the variances on the left and right of an asymmetric generalized bell curve, by moments."""
+    """Fit an asymmetric generalized Gaussian by moments; return shape, mean, and left and right variance."""
     below, above = values[values < 0], values[values > 0]
     left, right = (float((side**2).mean()) if side.size else 0.0 for side in (below, above))
     squares = float((values**2).mean())

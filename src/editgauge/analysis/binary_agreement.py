@@ -35,6 +35,9 @@ UNFINISHED = "unfinished"
 """Reason of outcomes that the run has not scored yet."""
 NO_ACTION = "no action given"
 UNDEFINED = no_estimate("no outcome has both a score and a majority")
+SCORE_NAMES = {"artifacts": ("artifacts", "artifact")}
+"""Question to the scores that answer it, where those of other names do: judges call theirs `artifacts`, detectors
+`artifact` (EditInspector, section 4.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +206,10 @@ def _actions(run: Run, outcomes: ScoreColumns) -> Mapping[str, str]:
 
 
 def _answering(question: str, scores: Sequence[Scored]) -> list[Scored]:
-    """Return the scores with the question's name, or else the verdicts on the edit."""
+    """Return the scores that answer a question, or else the verdicts on the edit."""
     bounded = [score for score in scores if score.spec.range == (0.0, 1.0)]
-    return [score for score in bounded if score.spec.name == question] or [
+    names = SCORE_NAMES.get(question, (question,))
+    return [score for score in bounded if score.spec.name in names] or [
         score for score in bounded if score.spec.name == VERDICT
     ]
 

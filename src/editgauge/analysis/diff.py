@@ -175,7 +175,7 @@ def _replies(folder: Path) -> dict[str, tuple[str, str]]:
     if not folder.is_dir():
         return {}
     calls = (call for call in Transcripts(folder) if call.body is not None)
-    return {call.identity: (str(call.asked["model"]), parse_reply(call.body or {}).text) for call in calls}
+    return {call.identity: (str(call.question["model"]), parse_reply(call.body or {}).text) for call in calls}
 
 
 def _judges_in(protocol: str) -> set[str]:

@@ -247,7 +247,7 @@ class RunSummary:
 
 def _name(protocol: str, name: str, cells: Any) -> str:
     spec = next(cell.spec for cell in cells if (cell.protocol, cell.spec.name) == (protocol, name))
-    return directed(f"{protocol}/{name}", spec.higher_is_better)
+    return directed(f"{protocol}/{name}", higher_is_better=spec.higher_is_better)
 
 
 def _printed_cell(cell: Cell | None) -> ValueCell | EmptyCell:

@@ -10,7 +10,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.datasets import skip_broken_records
 from editgauge._util.registry import Registry
+from editgauge._util.text import format_count
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -37,6 +39,12 @@ BUILT_IN = {
     "omnicontext": "editgauge.benchmarks._declared:omnicontext",
     "compbench": "editgauge.benchmarks.compbench:load",
     "hatie": "editgauge.benchmarks._declared:hatie",
+    "edit-compass": "editgauge.benchmarks._declared:edit_compass",
+    "imagenworld": "editgauge.benchmarks._declared:imagenworld",
+    "rededit": "editgauge.benchmarks._declared:rededit",
+    "texteditbench": "editgauge.benchmarks._declared:texteditbench",
+    "uniredit": "editgauge.benchmarks._declared:uniredit",
+    "wiseedit": "editgauge.benchmarks._declared:wiseedit",
     "edival": "editgauge.benchmarks.edival:load",
     "imagenhub": "editgauge.benchmarks.imagenhub:load",
     "celeba": "editgauge.benchmarks.celeba:load",
@@ -56,7 +64,11 @@ _forms: Registry[Callable[..., Benchmark]] = Registry("form of benchmark", BY_PA
 
 
 def open_benchmark(
-    benchmark: str | Path, data: str | Path | None = None, images: str | Path | None = None
+    benchmark: str | Path,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    *,
+    skip_broken: bool = False,
 ) -> Benchmark:
     """Open a benchmark by name or folder.
 
@@ -66,8 +78,21 @@ def open_benchmark(
             as `huggingface.yaml`).
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+        skip_broken: go on where records are broken: an edit whose image is missing stays and is counted as unscored,
+            other broken records are left out; `Benchmark.broken` lists the problems.
 
     """
+    if not skip_broken:
+        return _open(benchmark, data, images)
+    with skip_broken_records() as problems:
+        opened = _open(benchmark, data, images)
+    if not problems:
+        return opened
+    about = "; ".join(filter(None, (opened.about, f"{format_count(len(problems), 'problem')} of the data skipped")))
+    return replace(opened, about=about, broken=tuple(problems))
+
+
+def _open(benchmark: str | Path, data: str | Path | None, images: str | Path | None) -> Benchmark:
     name = str(benchmark)
     if is_path(benchmark):
         load = _forms.get(_form(Path(name)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from editgauge._util.datasets import skipped_problems
 from editgauge._util.disk_list import DiskList
 from editgauge._util.documents import Document, Lines, Location, parse_json_lines
 from editgauge._util.fields import (
@@ -452,6 +453,7 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     """Read a file with one edit per line, without holding all edits in memory."""
     document = Document(file)
     reader = _EditReader({}, find)
+    is_skipping = skipped_problems() is not None
     edits: DiskList[Edit] = DiskList()
     position = Lines(1)
     document.lines = Lines(1, {"edits": position})
@@ -459,13 +461,17 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     for index, (number, value) in enumerate(parse_json_lines(complete_lines, document)):
         position.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
         edit = reader.read(value, Location(document, ("edits", index)), index)
-        if edit is not None and not document.faults:
+        if edit is not None and (not document.faults or is_skipping):
             edits.append(edit)
-    benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
+    benchmark = None if (document.faults and not is_skipping) or not edits else Benchmark(name, edits.settled())
     return _sound(benchmark, document, where)
 
 
 def _sound(benchmark: Benchmark | None, document: Document, where: str) -> Benchmark:
+    skipped = skipped_problems()
+    if benchmark is not None and document.faults and skipped is not None and benchmark.edits:
+        skipped += document.problems()
+        return benchmark
     if benchmark is None and not document.faults:
         document.faults.append((1, "the file is empty"))
     if benchmark is None or document.faults:
@@ -482,7 +488,7 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
     reader = _EditReader(sources, find)
     entries = enumerate(_part(document.value, "edits", list))
     edits = [reader.read(entry, top.within("edits", index), index) for index, entry in entries]
-    if fields is None or document.faults:
+    if fields is None or (document.faults and skipped_problems() is None):
         return None
     complete = tuple(edit for edit in edits if edit is not None)
     untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
@@ -520,6 +526,8 @@ def _picture(word: Any, location: Location, find: Find) -> ImageFile | None:
     if not isinstance(word, str) or not word.strip():
         return None
     path = find_image(word, find, location)
+    if path is None and skipped_problems() is not None:
+        path = Path(word)  # a missing source image: the edit stays, and is counted as unscored
     return ImageFile(str(PurePosixPath(word)), path) if path else None
 
 

@@ -50,14 +50,21 @@ class ImageFolder:
         self._find = ImagesOf(folder, follows_links=True)
         self._near = Neighbors()
 
-    def picture(self, word: str, record: object) -> ImageFile | None:
-        """Return the image at a path inside the folder, or None after noting the fault."""
+    def picture(self, word: str, record: object, *, optional: bool = False) -> ImageFile | None:
+        """Return the image at a path inside the folder, or None after noting the fault.
+
+        Where broken records are skipped, a missing image that is not `optional` is returned nevertheless: its edit
+        stays in the benchmark, and is counted as unscored.
+        """
+        name, path = str(PurePosixPath(word)), self.folder / word
         try:
-            return ImageFile(str(PurePosixPath(word)), self._find(word))
+            return ImageFile(name, self._find(word))
         except BadInputError as error:
-            is_inside = str(error).endswith("does not exist")  # nothing is reported about other folders
-            self.faults.add(record, f"{error}{self._near.hint(self.folder / word) if is_inside else ''}")
-            return None
+            if not str(error).endswith("does not exist"):  # nothing is reported about other folders
+                self.faults.add(record, str(error))
+                return None
+        text = f"the image {str(path)!r} does not exist{self._near.hint(path)}"
+        return ImageFile(name, path) if self.faults.skip(record, text) and not optional else None
 
 
 def image_value(value: Any) -> Any:

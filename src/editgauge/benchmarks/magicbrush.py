@@ -101,10 +101,10 @@ class _Reader:
             return None
         text = self.faults.text(record, values, "instruction")
         source, mask, reference = (self._picture(img_id, values, key, record) for key in ("input", "mask", "output"))
-        if text is None or source is None or mask is None or reference is None:
+        if text is None or source is None:
             return None
         extras: dict[str, Any] = {"img_id": img_id, "turn": turn}
-        if values["output"] in self.local:
+        if values.get("output") in self.local:
             extras["target_local_caption"] = self.local[values["output"]]
         edit = Edit(
             id=self.ids.give(img_id, turn),
@@ -112,8 +112,8 @@ class _Reader:
             type=UNSPECIFIED,
             instruction=text,
             source_caption=self.captions.get(values["input"]),
-            target_caption=self.captions.get(values["output"]),
-            mask=Erased(mask.path, f"images/{mask.name}"),
+            target_caption=self.captions.get(values.get("output", "")),
+            mask=Erased(mask.path, f"images/{mask.name}") if mask else None,
             reference=reference,
             turn=turn,
             photograph=img_id,
@@ -123,7 +123,7 @@ class _Reader:
 
     def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> ImageFile | None:
         name = self.faults.text(record, values, key)
-        return self.image_folder.picture(f"{img_id}/{name}", record) if name else None
+        return self.image_folder.picture(f"{img_id}/{name}", record, optional=key != "input") if name else None
 
 
 def _session(img_id: str, turns: Any, reader: _Reader, *, is_chained: bool) -> Iterator[Edit]:

@@ -14,8 +14,8 @@ from editgauge._stats.resampling import Estimate, estimate, resampled
 from editgauge.protocols.editgauge._calibration import NEAREST, CalibrationCurve, Point
 
 BINS = 10
-FEWEST_IN_A_BIN = 10
-SUREST = 1e-3
+MIN_BIN_SIZE = 10
+MIN_LOG_LOSS_PROBABILITY = 1e-3
 """Log loss takes no number as more confident than this, or one answer could make it endless."""
 
 
@@ -31,7 +31,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well numbers predict what people say."""
+    """Calibration of scores against human answers."""
 
     expected_error: float
     """Expected calibration error: how far numbers and shares are apart in a bin, on average. Chance alone makes it
@@ -54,7 +54,7 @@ class CalibrationComparison:
 
 
 def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -> CalibrationComparison:
-    """Both fits on the same outcomes, and the differences of what an answer costs."""
+    """Compare the calibration before and after on the same outcomes."""
     return CalibrationComparison(
         _fit(before, shares, sources),
         _fit(after, shares, sources),
@@ -71,8 +71,8 @@ def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
 
 
 def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[ReliabilityBin, ...]:
-    """Bins of about as many outcomes each, ten at least and ten of them at most; equal numbers stay together."""
-    many = max(1, min(BINS, numbers.size // FEWEST_IN_A_BIN))
+    """Split outcomes into at most ten equally filled bins of ten or more; equal values share a bin."""
+    many = max(1, min(BINS, numbers.size // MIN_BIN_SIZE))
     cuts = np.unique(np.quantile(numbers, np.arange(1, many) / many))
     bin_index = np.searchsorted(cuts, numbers, side="right")
     return tuple(
@@ -85,28 +85,28 @@ def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[Reliabil
 
 
 def _squares(numbers: Numbers, shares: Numbers) -> Numbers:
-    """Averaged over the people who rated an outcome."""
+    """Return the Brier score of each outcome, averaged over its raters."""
     return np.asarray(shares * (1 - numbers) ** 2 + (1 - shares) * numbers**2, dtype=np.float64)
 
 
 def _losses(numbers: Numbers, shares: Numbers) -> Numbers:
-    inside = np.clip(numbers, SUREST, 1 - SUREST)
+    inside = np.clip(numbers, MIN_LOG_LOSS_PROBABILITY, 1 - MIN_LOG_LOSS_PROBABILITY)
     return np.asarray(-(xlogy(shares, inside) + xlogy(1 - shares, 1 - inside)), dtype=np.float64)
 
 
 PRIOR = 2.0
 """This many outcomes are added on which people say what the number says: without them the fit is endless where a number
 parts all yes from all no. Platt's smoothing adds two as well, but they pull numbers that are right towards one half."""
-BENT_FROM = 60.0
+MIN_RARE_ANSWERS = 60.0
 """Of the rarer answer, in outcomes: twenty for each of the three numbers of a bent curve; with fewer it is a line."""
 STEPS = 60
 HALVINGS = 20
 RIDGE = 1e-9
 WEIGHT_RIDGE = 0.5
 """Of weights of further evidence."""
-CLOSE = 1e-8
+TOLERANCE = 1e-8
 ROUNDING = 1e-12
-DRAWS = 1_000
+RESAMPLES = 1_000
 """Of source images: chance then moves the ends of an interval by a twentieth of its half-width."""
 LOWER = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, *(step / 20 for step in range(2, 10)))
 GRID = np.array([*LOWER, 0.5, *(1 - item for item in reversed(LOWER))])
@@ -114,11 +114,11 @@ GRID = np.array([*LOWER, 0.5, *(1 - item for item in reversed(LOWER))])
 
 
 def is_bent(shares: Numbers) -> bool:
-    """Are there enough answers of both kinds for a curve that rises differently at both ends?"""
-    return float(min(shares.sum(), (1 - shares).sum())) >= BENT_FROM
+    """Return whether both answers are frequent enough for a curve with two slopes."""
+    return float(min(shares.sum(), (1 - shares).sum())) >= MIN_RARE_ANSWERS
 
 
-def features(values: Numbers, bent: bool) -> Numbers:
+def features(values: Numbers, *, bent: bool) -> Numbers:
     """Return the design matrix: one row per value, one column per feature."""
     inside = np.clip(values, NEAREST, 1 - NEAREST)
     if bent:
@@ -126,15 +126,15 @@ def features(values: Numbers, bent: bool) -> Numbers:
     return np.asarray(logit(inside)[:, None], dtype=np.float64)
 
 
-def fit(values: Numbers, shares: Numbers, weights: Numbers, bent: bool) -> Numbers:
+def fit(values: Numbers, shares: Numbers, weights: Numbers, *, bent: bool) -> Numbers:
     """`low`, `high` and `shift` in a column for each column of weights, which say how often an outcome counts."""
-    inputs = features(values, bent)
+    inputs = features(values, bent=bent)
     total = weights.sum(axis=0)
     added = PRIOR * weights / total
     targets = (weights * shares[:, None] + added * np.clip(values, NEAREST, 1 - NEAREST)[:, None]) / np.where(
         weights > 0, weights + added, 1
     )
-    slopes, shift = _never_falling(inputs, targets, weights + added)
+    slopes, shift = _monotone(inputs, targets, weights + added)
     return np.stack([slopes[0], slopes[-1], shift])
 
 
@@ -148,8 +148,8 @@ def calibrated(values: Numbers, parameters: Numbers) -> Numbers:
 def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Labels) -> tuple[CalibrationCurve, Estimate]:
     """Fit a curve with its intervals; return it with its mean slope."""
     bent = is_bent(shares)
-    parameters = fit(values, shares, np.ones((values.size, 1)), bent)
-    draws = resampled(lambda weights: fit(values, shares, weights, bent), sources, resamples=DRAWS)
+    parameters = fit(values, shares, np.ones((values.size, 1)), bent=bent)
+    draws = resampled(lambda weights: fit(values, shares, weights, bent=bent), sources, resamples=RESAMPLES)
     clusters = np.unique(sources).size
     lines = zip(GRID, calibrated(GRID, parameters)[:, 0], calibrated(GRID, draws), strict=True)
     ranges = [(at, estimate(float(made), drawn, values.size, clusters)) for at, made, drawn in lines]
@@ -164,7 +164,7 @@ def left_out(values: Numbers, shares: Numbers, sources: Labels, folds: int = 10,
     names, index = np.unique(sources, return_inverse=True)
     fold = np.random.default_rng(seed).permutation(names.size) % min(folds, names.size)
     without = (fold[index][:, None] != np.arange(min(folds, names.size))).astype(np.float64)
-    curves = fit(values, shares, without, is_bent(shares))
+    curves = fit(values, shares, without, bent=is_bent(shares))
     return calibrated(values, curves)[np.arange(values.size), fold[index]]
 
 
@@ -183,7 +183,7 @@ def fit_weights(chances: Numbers, evidence: Numbers, shares: Numbers) -> Numbers
     return np.asarray(minimize(loss, start, method="L-BFGS-B", bounds=[(0.0, None)] * start.size).x, np.float64)
 
 
-def _never_falling(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
+def _monotone(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
     """Fit non-negative slopes and a shift for each column.
 
     The loss is convex: where the best slopes of all are negative, the best allowed ones lie on an edge, where some of
@@ -219,7 +219,7 @@ def _newton(inputs: Numbers, targets: Numbers, weights: Numbers) -> Numbers:
         chance = expit(design @ now[:, going])
         some = weights[:, going]
         slope = design.T @ (some * (targets[:, going] - chance))
-        far = np.abs(slope).max(axis=0) > CLOSE * some.sum(axis=0)
+        far = np.abs(slope).max(axis=0) > TOLERANCE * some.sum(axis=0)
         going, slope = going[far], slope[:, far]
         if not going.size:
             break
@@ -237,7 +237,7 @@ def _bend(design: Numbers, weights: Numbers) -> Numbers:
 
 
 def _length(inputs: Numbers, targets: Numbers, weights: Numbers, start: Numbers, step: Numbers) -> Numbers:
-    """How much of a step is taken: all of it, or the first half of a half … that does no harm."""
+    """Return the largest step length, halved as often as needed, that does not increase the loss."""
     before = _loss(inputs, targets, weights, start)
     length = np.ones(start.shape[1])
     open_ = np.arange(start.shape[1])

@@ -18,7 +18,7 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, bounding_box
 from editgauge._util.phrases import without_article
 from editgauge._util.text import plural, with_article
-from editgauge._vision.object_changes import HALF_SURE
+from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR
 from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
@@ -32,9 +32,9 @@ from editgauge.protocols._objects import detect_everything, operating_point
 from editgauge.protocols.difference._triplets import Action, head
 from editgauge.types import Edit, ParsedStep
 
-MOST_STEPS = 10
+MAX_WORDNET_STEPS = 10
 """Between two things in WordNet by way of what both are a kind of; farther apart they have nothing in common."""
-REMEMBERED = 65_536
+CACHE_SIZE = 65_536
 """Pairs of names that were compared: a set has the same few thousand again and again."""
 BEFORE_A_NOUN, AFTER_A_PREPOSITION = 0, 1
 """The places of the two forms of an attribute in its row."""
@@ -72,7 +72,7 @@ def kind_of(attribute: str) -> str | None:
 
 
 def are_other_attributes(one: str, other: str) -> bool:
-    """Are these surely two attributes, of which a thing has one or the other?"""
+    """Return whether two attributes certainly exclude each other."""
     first, second = _place(one), _place(other)
     if first and second:
         return first[0] == second[0] and first[1] != second[1]
@@ -83,7 +83,7 @@ def are_other_attributes(one: str, other: str) -> bool:
     return not (words[0] & words[1] or words[1] & synonyms)
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHE_SIZE)
 def may_be_the_same(one: str, other: str) -> bool:
     """Could one thing bear both names? Without WordNet only the words themselves can tell."""
     if set(_forms(one)) & set(_forms(other)):
@@ -96,8 +96,8 @@ def may_be_the_same(one: str, other: str) -> bool:
     return bool(senses[0] & above[1] or senses[1] & above[0])
 
 
-@lru_cache(REMEMBERED)
-def similar_things(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+@lru_cache(CACHE_SIZE)
+def similar_objects(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Other things of the same kind, the nearest first; raises `UnscorableError` when WordNet does not know the name.
 
     The words of a closed vocabulary, `known`, are considered too, however WordNet divides their kinds.
@@ -119,7 +119,7 @@ def _siblings(name: str) -> tuple[str, ...]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> Iterator[str]:
-    """Words by the steps to what both are a kind of."""
+    """Sort words by their WordNet distance to a common hypernym."""
     wordnet = wordnet_here()
     if wordnet is None:
         return
@@ -135,7 +135,7 @@ def _nearest(name: str, names: Sequence[str]) -> Iterator[str]:
         shared = next(met, None)
         if shared is not None:
             steps.append((shared[0] + above[shared[1]], word))
-    yield from (word for step, word in sorted(steps) if step <= MOST_STEPS)
+    yield from (word for step, word in sorted(steps) if step <= MAX_WORDNET_STEPS)
 
 
 def _forms(name: str) -> list[str]:
@@ -174,12 +174,12 @@ _ARTICLE = r"(?:\b(?P<article>an?) )?"
 
 @dataclass(frozen=True, slots=True)
 class DescribedChange:
-    """One change. For an attribute, `before` and `after` are the attributes, and `thing` is what has them."""
+    """One change. For an attribute, `before` and `after` are the attributes, and `subject` is what has them."""
 
     action: Action
     before: str | None
     after: str | None
-    thing: str | None = None
+    subject: str | None = None
     where: str | None = None
     """Such as `to the left of the plate`; holds for the way back as well."""
 
@@ -193,11 +193,11 @@ def backwards(change: DescribedChange) -> DescribedChange:
     """Return the reverse change (section 5.2); raise `UnscorableError` if the original state is unknown.
 
     >>> backwards(DescribedChange("Replace", "apple", "pear"))
-    DescribedChange(action='Replace', before='pear', after='apple', thing=None, where=None)
+    DescribedChange(action='Replace', before='pear', after='apple', subject=None, where=None)
     """
     if change.action == "Change Attribute" and not change.before:
         raise UnscorableError(
-            "not_applicable", f"it is unknown how the {change.thing} was before it became {change.after}"
+            "not_applicable", f"it is unknown how the {change.subject} was before it became {change.after}"
         )
     return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
 
@@ -254,17 +254,17 @@ def _replaced(parts: ParsedStep) -> DescribedChange:
 
 
 def _altered(parts: ParsedStep) -> DescribedChange:
-    return DescribedChange("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", parts.from_, parts.to, subject=parts.subject or WHOLE)
 
 
 def _styled(parts: ParsedStep) -> DescribedChange:
     """Return a style change of the whole image."""
-    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
+    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), subject=WHOLE)
 
 
 def _sized(parts: ParsedStep) -> DescribedChange:
     """Return a size change, whose reverse is known."""
-    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, subject=parts.subject or WHOLE)
 
 
 _BY_EFFECT: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
@@ -297,7 +297,7 @@ def instruction_of(change: DescribedChange) -> str:
         case "Replace":
             return instruction("object_replacement", change.before or "", change.before, after)
         case _:
-            return instruction(TYPES.get(kind_of(after), "texture"), change.thing or WHOLE, None, after)
+            return instruction(TYPES.get(kind_of(after), "texture"), change.subject or WHOLE, None, after)
 
 
 def caption_of(change: DescribedChange) -> str:
@@ -322,11 +322,11 @@ def caption_of(change: DescribedChange) -> str:
 def _altered_sentence(change: DescribedChange) -> str:
     kind = kind_of(change.after or "")
     if change.after in COMPARED:
-        return f"the {change.thing} {_was(change.thing)} made {COMPARED[change.after]}."
+        return f"the {change.subject} {_was(change.subject)} made {COMPARED[change.after]}."
     since = f" from {change.before}" if change.before else ""
     if kind == "color":
-        return f"the {change.thing} {_was(change.thing)} changed{since} to {change.after}."
-    return f"the {kind or LOOK} of the {change.thing} was changed{since} to {change.after}."
+        return f"the {change.subject} {_was(change.subject)} changed{since} to {change.after}."
+    return f"the {kind or LOOK} of the {change.subject} was changed{since} to {change.after}."
 
 
 def reworded(caption: str, old: str, new: str) -> str | None:
@@ -369,15 +369,15 @@ NEAR = 10
 """Of the things that are near by WordNet, this many are compared by what their names mean."""
 NEAREST = 3
 """A random one of this many is chosen, so that a thing does not always have the same decoy."""
-AS_LARGE = 4.0
+SIMILAR_AREA_RATIO = 4.0
 """Two things are of similar size up to this ratio of their boxes."""
-SAME_PLACE = 0.5
+SAME_POSITION_OVERLAP = 0.5
 """Intersection over union from which a thing is still where it was."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeScene:
-    """Both pictures of a change, in one size, and who looks at them."""
+    """Both images of a change in one size, with the models that look at them."""
 
     before: Pixels
     after: Pixels
@@ -394,14 +394,14 @@ class ChangeScene:
 async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> str:
     """Return another goal that was certainly not reached; raise `UnscorableError` if there is none."""
     if change.action == "Remove":
-        return chance.choice((await standing(change, scene))[:NEAREST])
+        return chance.choice((await standing_alternatives(change, scene))[:NEAREST])
     if change.action == "Change Attribute":
         _check_known(change, scene)
         alternatives = other_attributes(change.goal, change.before) or other_attributes(change.goal)
         if not alternatives:
             raise UnscorableError("not_applicable", f"nothing else than '{change.goal}' is left in its table")
         return chance.choice(alternatives)
-    candidates = similar_things(change.goal, tuple(scene.see.vocabulary() or ()))
+    candidates = similar_objects(change.goal, tuple(scene.see.vocabulary() or ()))
     sure = await gather(*(is_absent(candidate, change, scene) for candidate in candidates))
     absent = [item for item, is_sure in zip(candidates, sure, strict=True) if is_sure]
     if not absent:
@@ -420,7 +420,7 @@ async def _most_alike(name: str, names: Sequence[str], see: Perception) -> list[
 async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
     """Raise `UnscorableError` unless the change towards this goal certainly did not happen."""
     if change.action == "Remove":
-        wrong = goal not in await standing(change, scene)
+        wrong = goal not in await standing_alternatives(change, scene)
     elif change.action == "Change Attribute":
         _check_known(change, scene)
         wrong = not are_other_attributes(goal, change.goal)
@@ -430,7 +430,7 @@ async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
         raise UnscorableError("not_applicable", f"it is not sure that '{goal}' is wrong where '{change.goal}' is right")
 
 
-async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
+async def standing_alternatives(change: DescribedChange, scene: ChangeScene) -> list[str]:
     """Things that stayed where they were, the most alike in size to what was taken away first.
 
     Raises `UnscorableError` when there is none, or when it is not known how large the thing was.
@@ -442,8 +442,8 @@ async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
     ratios: dict[str, float] = {}
     for word, box in zip(before.words, before.boxes, strict=True):
         ratio = abs(float(np.log(_area(box) / taken)))
-        stayed = any(_overlap(box, other) >= SAME_PLACE for other in _of(after, word))
-        if stayed and ratio <= np.log(AS_LARGE) and not may_be_the_same(word, change.goal):
+        stayed = any(_overlap(box, other) >= SAME_POSITION_OVERLAP for other in _of(after, word))
+        if stayed and ratio <= np.log(SIMILAR_AREA_RATIO) and not may_be_the_same(word, change.goal):
             ratios[word] = min(ratio, ratios.get(word, ratio))
     if not ratios:
         raise UnscorableError("not_detected", f"nothing of the size of '{change.goal}' is seen in both pictures")
@@ -451,10 +451,10 @@ async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
 
 
 async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> bool:
-    """Is it a thing of another kind, and surely in neither picture? What the detector cannot know is not sure."""
+    """Return whether an object is of another kind and certainly in neither image, by a detector that knows it."""
     if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
         return False
-    least = HALF_SURE * operating_point(scene.see)
+    least = LOW_CONFIDENCE_FACTOR * operating_point(scene.see)
     try:
         detections_found = await gather(
             *(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after))
@@ -467,7 +467,7 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
     """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
     if not scene.is_accurate:
-        raise UnscorableError("not_applicable", f"it is unknown whether the {change.thing} became {change.goal}")
+        raise UnscorableError("not_applicable", f"it is unknown whether the {change.subject} became {change.goal}")
 
 
 async def _size(name: str, scene: ChangeScene) -> float:

@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from editgauge.analysis.ratings import Rating
 from editgauge.benchmarks.editinspector import majority
-from editgauge.builders._judge_calls import Ask, OpenPrompt
+from editgauge.builders._common import Ask, OpenPrompt
 from editgauge.builders._training_changes import (
     ChangeScene,
     DescribedChange,
@@ -25,7 +25,7 @@ from editgauge.builders._training_changes import (
     decoy,
     instruction_of,
     reworded,
-    standing,
+    standing_alternatives,
     towards,
 )
 from editgauge.errors import UnscorableError
@@ -36,9 +36,9 @@ from editgauge.protocols.difference._triplets import ACTIONS, Action
 from editgauge.protocols.editinspector import PROMPTS
 from editgauge.types import Edit
 
-OFFERS = 5
+MAX_OFFERS = 5
 """This many other goals are asked for; the first that can be checked is taken."""
-NOTHING_KNOWN = "nothing"
+NO_LABELS = "nothing"
 CHOICES = {
     "Add": "Choose things that look similar and are surely not in the picture.",
     "Replace": "Choose things that look similar and are surely not in the picture.",
@@ -48,7 +48,7 @@ CHOICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class WordedEdit:
     """A change, how it is asked for, and what is said about it afterwards."""
 
     change: DescribedChange
@@ -60,18 +60,18 @@ class Worded:
 class EditAndReverse:
     """An edit and its way back, or why there is none."""
 
-    own: Worded
-    way_back: Worded | UnscorableError
+    forward: WordedEdit
+    way_back: WordedEdit | UnscorableError
 
 
 class Author(Protocol):
-    """Words edits, and made-up ones."""
+    """Writes instructions and captions for edits and their variants."""
 
     async def read(self, edit: Edit) -> EditAndReverse:
         """Parse an edit and its reverse; raise `UnscorableError` if it is ambiguous."""
         ...
 
-    async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
+    async def negative(self, worded: WordedEdit, scene: ChangeScene, chance: Random) -> WordedEdit:
         """Word a request that was certainly not carried out; raise `UnscorableError` if there is none."""
         ...
 
@@ -80,30 +80,30 @@ class RuleAuthor:
     """Templates, WordNet and tables of attributes."""
 
     async def read(self, edit: Edit) -> EditAndReverse:
-        """By the edit's parts, or by the forms of instruction that rules know."""
+        """Read the change from the edit's parts, or from its instruction by rules."""
         change = change_of(edit)
-        forward = Worded(change, edit.instruction or instruction_of(change), caption_of(change))
+        forward = WordedEdit(change, edit.instruction or instruction_of(change), caption_of(change))
         try:
             back = backwards(change)
         except UnscorableError as unable:
             return EditAndReverse(forward, unable)
-        return EditAndReverse(forward, Worded(back, instruction_of(back), caption_of(back)))
+        return EditAndReverse(forward, WordedEdit(back, instruction_of(back), caption_of(back)))
 
-    async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
+    async def negative(self, worded: WordedEdit, scene: ChangeScene, chance: Random) -> WordedEdit:
         """Replace the goal but not the wording, so that the wording does not reveal the made-up instance."""
         goal = await decoy(worded.change, scene, chance)
         if worded.change.action != "Change Attribute":
             goal = as_many(goal, like=worded.change.goal)
         change = towards(worded.change, goal)
         instruction = reworded(worded.instruction, worded.change.goal, goal)
-        return Worded(change, instruction or instruction_of(change), caption_of(change))
+        return WordedEdit(change, instruction or instruction_of(change), caption_of(change))
 
 
-class SaidReverse(BaseModel, extra="forbid"):
-    """What an edit changes, and the way back."""
+class ReverseResponse(BaseModel, extra="forbid"):
+    """Response of a judge: what an edit changes, and its reverse."""
 
     action: Action
-    thing: str | None
+    subject: str | None = Field(alias="thing")
     before: str | None
     after: str | None
     caption: str
@@ -111,7 +111,7 @@ class SaidReverse(BaseModel, extra="forbid"):
     reversed_caption: str | None
 
 
-class SaidNegative(BaseModel, extra="forbid"):
+class NegativeResponse(BaseModel, extra="forbid"):
     """A request that was not carried out."""
 
     goal: str
@@ -119,10 +119,10 @@ class SaidNegative(BaseModel, extra="forbid"):
     caption: str
 
 
-class SaidNegatives(BaseModel, extra="forbid"):
+class NegativesResponse(BaseModel, extra="forbid"):
     """Several of them, the most tempting first."""
 
-    edits: list[SaidNegative]
+    edits: list[NegativeResponse]
 
 
 class JudgeAuthor:
@@ -134,46 +134,46 @@ class JudgeAuthor:
 
     async def read(self, edit: Edit) -> EditAndReverse:
         """Parse the instruction with a judge; the parts of the edit decide what changes, if given."""
-        source_caption = edit.source_caption or NOTHING_KNOWN
+        source_caption = edit.source_caption or NO_LABELS
         words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=source_caption)
-        answer: SaidReverse = (await self._ask(Question(words=words, form=Structured(SaidReverse)))).value
+        answer: ReverseResponse = (await self._ask(Question(words=words, form=Structured(ReverseResponse)))).value
         change = _checked(answer, edit)
-        forward = Worded(change, edit.instruction, _naming(answer.caption, change.goal))
+        forward = WordedEdit(change, edit.instruction, _naming(answer.caption, change.goal))
         try:
             return EditAndReverse(forward, _way_back(change, answer, f"{edit.instruction} {edit.source_caption or ''}"))
         except UnscorableError as unable:
             return EditAndReverse(forward, unable)
 
-    async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
+    async def negative(self, worded: WordedEdit, scene: ChangeScene, chance: Random) -> WordedEdit:  # noqa: ARG002
         """Return the first alternative of the judge that is certainly wrong."""
         change, choice = worded.change, CHOICES[worded.change.action]
         if change.action == "Remove":
-            choice = choice.format(", ".join((await standing(change, scene))[:OFFERS]))
+            choice = choice.format(", ".join((await standing_alternatives(change, scene))[:MAX_OFFERS]))
         words = self._prompt("negative_edit").render(
-            instruction=worded.instruction, goal=change.goal, choice=choice, amount=OFFERS
+            instruction=worded.instruction, goal=change.goal, choice=choice, amount=MAX_OFFERS
         )
-        answer: SaidNegatives = (await self._ask(Question(words=words, form=Structured(SaidNegatives)))).value
+        answer: NegativesResponse = (await self._ask(Question(words=words, form=Structured(NegativesResponse)))).value
         why = UnscorableError("unparsable", "the judge offers no other goal")
         for offer in answer.edits:
             try:
                 await check(offer.goal, change, scene)
                 named = [_naming(text, offer.goal) for text in (offer.instruction, offer.caption)]
-                return Worded(towards(change, offer.goal), *named)
+                return WordedEdit(towards(change, offer.goal), *named)
             except UnscorableError as unable:
                 why = unable
         raise why
 
 
-def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
+def _checked(answer: ReverseResponse, edit: Edit) -> DescribedChange:
     """Return the change that a judge parsed, if the instruction supports it."""
     try:
         return change_of(edit)
     except UnscorableError:
-        change = DescribedChange(answer.action, answer.before or None, answer.after or None, answer.thing or None)
+        change = DescribedChange(answer.action, answer.before or None, answer.after or None, answer.subject or None)
     action = edit.extras.get("action")
     if action is not None and action != change.action:
         raise UnscorableError("unparsable", f"the judge reads '{edit.instruction}' as {change.action}, it is {action}")
-    if change.action == "Change Attribute" and not change.thing:
+    if change.action == "Change Attribute" and not change.subject:
         raise UnscorableError("unparsable", f"the judge does not say what changes its look in '{edit.instruction}'")
     if change.action == "Replace":
         _naming(edit.instruction, change.before or "")
@@ -181,16 +181,18 @@ def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
     return change
 
 
-def _way_back(change: DescribedChange, answer: SaidReverse, source_caption: str) -> Worded:
+def _way_back(change: DescribedChange, answer: ReverseResponse, source_caption: str) -> WordedEdit:
     """Return the judge's wording of the reverse edit; the earlier state must be stated, not guessed."""
     if change.action == "Change Attribute" and not change.before and answer.before:
         change = DescribedChange(
-            change.action, _stated(source_caption, answer.before), change.after, change.thing, change.where
+            change.action, _stated(source_caption, answer.before), change.after, change.subject, change.where
         )
     back = backwards(change)
     if not answer.reversed_instruction or not answer.reversed_caption:
         raise UnscorableError("unparsable", "the judge gives no words for the way back")
-    return Worded(back, *(_naming(text, back.goal) for text in (answer.reversed_instruction, answer.reversed_caption)))
+    return WordedEdit(
+        back, *(_naming(text, back.goal) for text in (answer.reversed_instruction, answer.reversed_caption))
+    )
 
 
 def _naming(text: str, goal: str) -> str:
@@ -273,6 +275,10 @@ def rated(ratings: Sequence[Rating]) -> dict[tuple[str, str, int | None], Labels
     }
 
 
+LessonAnswer = bool | str
+"""Yes, no, or the main difference in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """One question about two pictures, with its answer."""
@@ -283,9 +289,9 @@ class Lesson:
     kind: Kind
     action: Action
     question: str
-    asked: str
+    prompt: str
     """The prompt, as a judge is given it."""
-    answer: bool | str
+    answer: LessonAnswer
     before: Path
     after: Path
     """The pictures in the order in which they are shown: those of a reversed edit have changed places."""
@@ -300,7 +306,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class OmittedLesson:
-    """What did not become a lesson, and why."""
+    """A lesson that was left out, with the reason."""
 
     edit: str
     what: str
@@ -333,14 +339,14 @@ class _Instance:
     caption: str | None = None
 
     @classmethod
-    def of(cls, kind: Kind, worded: Worded) -> _Instance:
+    def of(cls, kind: Kind, worded: WordedEdit) -> _Instance:
         return cls(kind, worded.change.action, worded.instruction, worded.caption)
 
 
 async def lessons_of(
     subject: Subject, author: Author, prompt: OpenPrompt, seed: int
 ) -> tuple[list[Lesson], list[OmittedLesson]]:
-    """All lessons that one outcome gives, and what it does not give."""
+    """Return all lessons of one outcome, and those left out."""
     lessons: list[Lesson] = []
     lacking: list[OmittedLesson] = []
     async for instance in _instances(subject, author, seed):
@@ -352,12 +358,12 @@ async def lessons_of(
                 what = f"{instance.kind}: {question}"
                 lacking.append(OmittedLesson(subject.edit.id, what, "not_applicable", UNKNOWN_ANSWER))
             else:
-                lessons.append(_lesson(subject, instance, question, caption, answer, prompt))
+                lessons.append(_lesson(subject, instance, question, caption, prompt, answer=answer))
     return lessons, lacking
 
 
 async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterator[_Instance | OmittedLesson]:
-    """Up to four instances, or what is missing of them."""
+    """Return up to four instances of an outcome, and those left out."""
     edit = subject.edit
     try:
         reading = await author.read(edit)
@@ -370,8 +376,8 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
             yield left_out(edit.id, kind, unable)
         yield _Instance("edit", action, edit.instruction)
         return
-    ways: tuple[tuple[Kind, Kind, Worded | UnscorableError, ChangeScene], ...] = (
-        ("edit", "negative", reading.own, subject.scene),
+    ways: tuple[tuple[Kind, Kind, WordedEdit | UnscorableError, ChangeScene], ...] = (
+        ("edit", "negative", reading.forward, subject.scene),
         ("reversed", "reversed_negative", reading.way_back, subject.scene.swapped()),
     )
     for kind, negative, worded, scene in ways:
@@ -394,7 +400,13 @@ def left_out(edit: str, what: str, unable: UnscorableError) -> OmittedLesson:
 
 
 def _lesson(
-    subject: Subject, instance: _Instance, question: str, caption: str | None, answer: bool | str, prompt: OpenPrompt
+    subject: Subject,
+    instance: _Instance,
+    question: str,
+    caption: str | None,
+    prompt: OpenPrompt,
+    *,
+    answer: LessonAnswer,
 ) -> Lesson:
     swapped = instance.kind.startswith("reversed")
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
@@ -407,7 +419,7 @@ def _lesson(
         kind=instance.kind,
         action=instance.action,
         question=question,
-        asked=prompt(PROMPTS.get(question, question)).render(**slots).text,
+        prompt=prompt(PROMPTS.get(question, question)).render(**slots).text,
         answer=answer,
         before=before,
         after=after,
@@ -415,8 +427,10 @@ def _lesson(
     )
 
 
-def _answers(kind: Kind, subject: Subject, caption: str | None) -> Iterator[tuple[str, str | None, bool | str | None]]:
-    """Questions with the caption that they are about, and the answer; None if it is unknown.
+def _answers(
+    kind: Kind, subject: Subject, caption: str | None
+) -> Iterator[tuple[str, str | None, LessonAnswer | None]]:
+    """Yield questions with their caption and answer; None for an unknown answer.
 
     A negative edit did not happen, whatever did. Its own request and the way back are as true as the outcome is
     accurate; an outcome that is not tells nothing about the way back. How well something is made is known about the

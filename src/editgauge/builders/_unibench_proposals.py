@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from editgauge._util.coco import Coco
 from editgauge._util.fields import describe_unknown, format_value
@@ -24,8 +24,7 @@ from editgauge.benchmarks._unibench_annotations import (
     forbidden_colors,
     template_problem,
 )
-from editgauge.builders._built import OmittedTask, similar_classes
-from editgauge.builders._judge_calls import Ask, OpenPrompt
+from editgauge.builders._common import Ask, OmittedTask, OpenPrompt, similar_classes
 from editgauge.builders._unibench_scenes import (
     UNPAINTED,
     EditableScene,
@@ -36,7 +35,7 @@ from editgauge.builders._unibench_scenes import (
     with_place,
     with_slot,
 )
-from editgauge.builders.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
+from editgauge.builders.review.file import MAX_VALUE_LENGTH, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.errors import UnscorableError
 from editgauge.judges import LabeledImage, NoAnswerError, Question
 from editgauge.judges._questions import Structured
@@ -52,7 +51,7 @@ FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
 }
 """What a task of each type is made of; it needs one of each."""
 SIDES = ("left", "right", "above", "below")
-THERE = 0.5
+CURRENT_RELATIONS = 0.5
 """Minimum `direction_score` at which an object is in that direction already: 45 degrees off."""
 
 
@@ -77,9 +76,9 @@ class Proposal:
 
 
 def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str]) -> str | None:
-    """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
-    if not proposal.value.strip() or len(proposal.value) > LONGEST_VALUE:
-        return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {format_value(proposal.value)}"
+    """Return why a candidate is invalid by the rules of section 3.2, or None."""
+    if not proposal.value.strip() or len(proposal.value) > MAX_VALUE_LENGTH:
+        return f"a {proposal.field} has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(proposal.value)}"
     by_id = {instance.id: instance for instance in picture.instances}
     if proposal.instance is not None and proposal.instance not in by_id:
         return describe_unknown("instance", proposal.instance, by_id)
@@ -100,7 +99,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             if proposal.anchor == proposal.instance:
                 return f"'{proposal.anchor}' cannot move relative to itself"
             instance = by_id.get(proposal.instance or "")
-            is_satisfied = instance is not None and _is_there(instance, by_id[proposal.anchor], proposal.value)
+            is_satisfied = instance is not None and _already_holds(instance, by_id[proposal.anchor], proposal.value)
             return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if is_satisfied else None
         case "template":
             problem = template_problem(proposal.value, proposal.task)
@@ -112,7 +111,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
 def sorted_out(
     proposals: Iterable[Proposal], picture: ReviewPicture, classes: Sequence[str]
 ) -> tuple[tuple[Proposal, ...], tuple[OmittedTask, ...]]:
-    """Those that can be used, and the others with the reason."""
+    """Split proposals into valid ones and omitted ones with reasons."""
     judged = [(proposal, fault_of(proposal, picture, classes)) for proposal in dict.fromkeys(proposals)]
     wrong = (OmittedTask(f"{picture.file}: {element.description}", fault) for element, fault in judged if fault)
     return tuple(item for item, fault in judged if not fault), tuple(wrong)
@@ -130,17 +129,17 @@ def relation_of(words: str) -> PlaneRelation | None:
         return None
 
 
-def _is_there(instance: Instance, anchor: Instance, words: str) -> bool:
+def _already_holds(instance: Instance, anchor: Instance, words: str) -> bool:
     """Return whether an object clearly lies where the words place it."""
     relation = relation_of(words)
     if relation is None or relation not in SIDES:
         return False
     start, end = (middle((box[0], box[1], box[2], box[3])) for box in (anchor.box, instance.box))
-    return direction_score(start, end, relation, diagonal=0.0) >= THERE
+    return direction_score(start, end, relation, diagonal=0.0) >= CURRENT_RELATIONS
 
 
 def color_fault(word: str) -> str | None:
-    """Why a word is no color that can be measured; None when it is one."""
+    """Return why a word is no measurable color, or None."""
     try:
         rgb_of(word)
     except UnscorableError as unable:
@@ -180,9 +179,9 @@ def proposal_of(candidate: ReviewCandidate, value: str, anchor: str | None) -> P
 PROMPTS = ("unibench_annotation", "unibench_correction")
 SLOTS = {name: f"{{{name}}}" for name in ("target", "color", "position", "anchor")}
 """What the judge is to write with braces must come through the prompt as it is."""
-CORRECTIONS = 2
+MAX_CORRECTIONS = 2
 """How often a draft that does not fit is asked for again; what is wrong even then is left out."""
-MENDABLE = ("unparsable", "truncated")
+REPAIRABLE_FAULTS = ("unparsable", "truncated")
 
 
 class DraftPlace(BaseModel, extra="forbid"):
@@ -193,28 +192,28 @@ class DraftPlace(BaseModel, extra="forbid"):
 
 
 class DraftInstance(BaseModel, extra="forbid"):
-    """What one object could become."""
+    """Response of a judge: what one object could become."""
 
     instance: str
     color: str | None = None
     classes: list[str] = []
     colors: list[str] = []
-    places: list[DraftPlace] = []
+    positions: list[DraftPlace] = Field([], alias="places")
     class_templates: list[str] = []
     color_templates: list[str] = []
     move_templates: list[str] = []
 
 
 class DraftGenerate(BaseModel, extra="forbid"):
-    """What could be added."""
+    """Response of a judge: what could be added."""
 
     classes: list[str] = []
-    places: list[DraftPlace] = []
+    positions: list[DraftPlace] = Field([], alias="places")
     templates: list[str] = []
 
 
 class TaskProposal(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     instances: list[DraftInstance]
     generate: DraftGenerate | None = None
@@ -222,7 +221,7 @@ class TaskProposal(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Drafted:
-    """What came of asking about one picture."""
+    """Result of asking a judge about one image."""
 
     scene: EditableScene
     """With the colors that the judge sees."""
@@ -236,20 +235,23 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
     first, again = (prompt(name) for name in PROMPTS)
     request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)
-    for correction in range(CORRECTIONS + 1):
+    for correction in range(MAX_CORRECTIONS + 1):
         try:
             proposal: TaskProposal = (await ask(question)).value
         except NoAnswerError as unable:
-            if unable.fault not in MENDABLE or correction == CORRECTIONS:
+            if unable.fault not in REPAIRABLE_FAULTS or correction == MAX_CORRECTIONS:
                 raise
             written, faults = "(nothing that could be read)", [unable.message]
         else:
             corrected = _with_colors(scene, proposal)
             fit, wrong = sorted_out(_proposals(proposal, scene), corrected.picture, classes)
-            wrong += tuple(_strangers(proposal, scene))
-            if not wrong or correction == CORRECTIONS:
+            wrong += tuple(_unknown_objects(proposal, scene))
+            if not wrong or correction == MAX_CORRECTIONS:
                 return Drafted(corrected, fit, wrong)
-            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [item.why for item in wrong]
+            written, faults = (
+                json.dumps(proposal.model_dump(by_alias=True), ensure_ascii=False),
+                [item.why for item in wrong],
+            )
         lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
         question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
     raise AssertionError("the last round returns or raises")
@@ -271,7 +273,7 @@ def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[st
 
 
 def _where(scene: EditableScene, name: str) -> str:
-    """Its class and its place, in hundredths of the picture."""
+    """Describe class and position of an object in percent of the image."""
     instance = scene.instance(name)
     left, top, right, bottom = (round(100 * side / scene.picture.width) for side in instance.box)
     return f"{instance.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
@@ -291,7 +293,7 @@ def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
     return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
 
 
-def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
+def _unknown_objects(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
     for instance in proposal.instances:
         if instance.instance not in scene.editable:
             yield OmittedTask(
@@ -300,32 +302,24 @@ def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[Omitted
 
 
 def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
-    for draft_instance in (instance for instance in proposal.instances if instance.instance in scene.editable):
-        yield from (
-            Proposal("change_class", draft_instance.instance, "class", word) for word in _texts(draft_instance.classes)
-        )
-        yield from (
-            Proposal("change_class", draft_instance.instance, "template", element)
-            for element in _texts(draft_instance.class_templates)
-        )
-        yield from (
-            Proposal("change_color", draft_instance.instance, "color", word) for word in _texts(draft_instance.colors)
-        )
-        yield from (
-            Proposal("change_color", draft_instance.instance, "template", entry)
-            for entry in _texts(draft_instance.color_templates)
-        )
-        for position in draft_instance.places:
-            yield Proposal("move", draft_instance.instance, "place", " ".join(position.words.split()), position.anchor)
-        yield from (
-            Proposal("move", draft_instance.instance, "template", text)
-            for text in _texts(draft_instance.move_templates)
-        )
+    for draft in proposal.instances:
+        name = draft.instance
+        if name in scene.editable:
+            yield from (Proposal("change_class", name, "class", word) for word in _texts(draft.classes))
+            yield from (Proposal("change_class", name, "template", text) for text in _texts(draft.class_templates))
+            yield from (Proposal("change_color", name, "color", word) for word in _texts(draft.colors))
+            yield from (Proposal("change_color", name, "template", text) for text in _texts(draft.color_templates))
+            yield from (Proposal("move", name, "place", *_position(position)) for position in draft.positions)
+            yield from (Proposal("move", name, "template", text) for text in _texts(draft.move_templates))
     if proposal.generate:
-        yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
-        for position in proposal.generate.places:
-            yield Proposal("generate", None, "place", " ".join(position.words.split()), position.anchor)
-        yield from (Proposal("generate", None, "template", item) for item in _texts(proposal.generate.templates))
+        addition = proposal.generate
+        yield from (Proposal("generate", None, "class", word) for word in _texts(addition.classes))
+        yield from (Proposal("generate", None, "place", *_position(position)) for position in addition.positions)
+        yield from (Proposal("generate", None, "template", text) for text in _texts(addition.templates))
+
+
+def _position(position: DraftPlace) -> tuple[str, str | None]:
+    return " ".join(position.words.split()), position.anchor
 
 
 def _texts(words: Sequence[str]) -> list[str]:
@@ -364,7 +358,7 @@ NEW_WIDTH = 0.15
 
 
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
-    """At most that many candidates of each kind for every task that the scene allows."""
+    """Propose at most `number` candidates of each kind for every possible task."""
     proposals = [
         item for name in scene.editable for item in _of_instance(scene, scene.instance(name), coco, number, seed)
     ]
@@ -451,12 +445,12 @@ class _Drawing:
         self._chance = chance_by_key(*key)
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
-        """At most that many of them, in their own order."""
+        """Draw at most `number` items, in their original order."""
         indices = self._chance.permutation(len(words))[:number]
         return [words[index] for index in sorted(indices)]
 
     def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
-        """At most that many of them, those of the first list before those of the next."""
+        """Draw at most `number` items, those of earlier lists first."""
         selected: list[str] = []
         for words in ranked:
             selected += self.some(words, number - len(selected))

@@ -20,7 +20,7 @@ from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
 from editgauge.benchmarks._unibench_annotations import Instance, mask_of
 from editgauge.benchmarks.wording import SPOKEN_COLORS
-from editgauge.builders._built import OmittedTask
+from editgauge.builders._common import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.vocabulary import resolve
@@ -39,7 +39,7 @@ _PLACED = re.compile(rf"\b{_PREPOSITION}\s+(?:an?|the|his|her|its|their|some)\s+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Words of a caption that stand for a class."""
+    """A span of a caption that names a class."""
 
     class_: str
     start: int
@@ -70,7 +70,7 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
 @cache
 def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
     """Return the class that words name exactly, and whether it is plural."""
-    if words.split()[0] in english().determiners:
+    if words.split(maxsplit=1)[0] in english().determiners:
         return None
     try:
         class_ = resolve(words, classes)
@@ -129,16 +129,16 @@ def plain_caption(classes: Sequence[str]) -> str:
 
 
 def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | None:
-    """Where a caption mentions a class in the singular."""
+    """Return where a caption mentions a class in the singular."""
     single = (mention for mention in mentions(caption, classes) if mention.class_ == class_ and not mention.is_plural)
     return next(single, None)
 
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
-LEAST_SIDE = 64
+MIN_SIDE = 64
 """Pixels: what is smaller has no detail left when it is scaled up again."""
-FEWEST_OBJECTS = 2
+MIN_OBJECTS = 2
 """A picture with fewer objects has no target and anchor."""
 
 
@@ -167,7 +167,7 @@ class Square:
         return part[np.ix_(indices, indices)]
 
     def share_of(self, box: Box) -> float:
-        """How much of a box is in the square.
+        """Return the share of a box that is inside the square.
 
         >>> Square(10, 0, 20).share_of((0, 0, 20, 20))
         0.5
@@ -193,21 +193,21 @@ def best_square(width: int, height: int, boxes: Sequence[Box]) -> Square:
     starts_sorted = sorted({min(max(start, 0), slack) for start in starts}, key=lambda start: abs(start - slack // 2))
 
     def kept(start: int) -> tuple[int, float]:
-        square = _at(start, side, is_wide)
+        square = _at(start, side, is_wide=is_wide)
         shares = [square.share_of(box) for box in boxes]
         return sum(share > 0.999 for share in shares), round(sum(shares), 6)
 
-    return _at(max(starts_sorted, key=kept), side, is_wide)
+    return _at(max(starts_sorted, key=kept), side, is_wide=is_wide)
 
 
-def _at(start: int, side: int, is_wide: bool) -> Square:
+def _at(start: int, side: int, *, is_wide: bool) -> Square:
     return Square(start, 0, side) if is_wide else Square(0, start, side)
 
 
 def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
     """Return the square at left, top, side; raise `BadInputError` if it is too small or outside."""
     left, top, side = box
-    least = min(LEAST_SIDE, picture.width // 2)
+    least = min(MIN_SIDE, picture.width // 2)
     if side < least:
         raise BadInputError(f"a crop of this picture is at least {least} pixels wide, got {side}")
     if left < 0 or top < 0 or left + side > picture.width or top + side > picture.height:
@@ -223,7 +223,7 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
     """
     size = picture.width
     instances = [cut for instance in picture.instances if (cut := _cut(instance, picture, square)) is not None]
-    if len(instances) < FEWEST_OBJECTS:
+    if len(instances) < MIN_OBJECTS:
         raise BadInputError(f"only {len(instances)} of the {len(picture.instances)} objects are left in that square")
     path = PurePosixPath(picture.file)
     file = path.with_name(f"{path.stem}-crop-{square.left}-{square.top}-{square.side}.png")
@@ -242,7 +242,7 @@ UNPAINTED = ("person",)
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """What makes an image editable. The paper names the criteria and no numbers; these are ours.
+    """Thresholds for editable images; the paper names the criteria without numbers.
 
     Args:
         least_share: of the square, that an editable object covers.
@@ -282,14 +282,14 @@ class Chosen:
     square: Square
 
 
-def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
-    """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
+def choose(coco: Coco, criteria: Criteria, seed: int, *, with_captions: bool) -> Iterator[Chosen | OmittedTask]:
+    """Yield all images in a reproducible random order, each selected or omitted."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
-        selected = _chosen(image, tuple(coco.classes), criteria, with_captions)
+        selected = _chosen(image, tuple(coco.classes), criteria, with_captions=with_captions)
         yield OmittedTask(image.file, selected) if isinstance(selected, str) else selected
 
 
-def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:
+def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, *, with_captions: bool) -> Chosen | str:
     """Select an image, or return the reason why not."""
     if len(image.objects) > criteria.most_objects:
         return f"has {len(image.objects)} objects, more than {criteria.most_objects}"
@@ -325,7 +325,7 @@ def _best_caption(
 
 
 def _share(object_: CocoObject, image: CocoImage) -> float:
-    """How much of the square its box covers; the mask has the last word when the picture is cut."""
+    """Return the share of the square that the box covers; cutting the mask is final."""
     return box_area(object_.box) / min(image.width, image.height) ** 2
 
 

@@ -19,7 +19,13 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
-from editgauge.builders._judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
+from editgauge.builders._common import (
+    bound_calls,
+    edit_bytes,
+    open_single_judge,
+    run_concurrently,
+    transcripts_path,
+)
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt
@@ -29,14 +35,14 @@ from editgauge.protocols.augclip import _attributes as by_rules
 from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, AttributeRequest, ask_attributes, written_by
 from editgauge.types import Edit
 
-MOST_TOKENS = 1024
+DEFAULT_MAX_TOKENS = 1024
 """Thirty long attributes need more than the usual 512."""
-VARIED = 1.0
+SEED_TEMPERATURE = 1.0
 """The temperature of several seeds: at 0 they would all be the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingAttributes:
     """An edit without attributes, and why."""
 
     edit: str
@@ -48,13 +54,13 @@ class Lacking:
 
 @dataclass(frozen=True, slots=True)
 class AttributesResult:
-    """What `attributes` left behind."""
+    """Result of `attributes`."""
 
     files: tuple[Path, ...]
     """One per seed."""
     made: int
-    kept: int
-    lacking: tuple[Lacking, ...]
+    reused: int
+    lacking: tuple[MissingAttributes, ...]
     asking: CallBound | None = None
     """Of a dry run: what the judge can be asked at most."""
 
@@ -107,11 +113,11 @@ def attributes(
 
     """
     request = _wanted(length, number)
-    _check(judge, rules, seeds, request)
+    _check(judge, seeds, request, rules=rules)
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
     if judge is None and not dry_run:
-        work = AttributeFiles(file, edits, 1, by_rules.RULES_VERSION, quiet)
+        work = AttributeFiles(file, edits, 1, by_rules.RULES_VERSION, quiet=quiet)
         with work.saved():
             for edit, seed in work.left():
                 try:
@@ -119,7 +125,7 @@ def attributes(
                 except UnscorableError as unable:
                     work.lack(edit, seed, unable)
         return work.written()
-    warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
+    warmth = temperature if temperature is not None else SEED_TEMPERATURE if seeds > 1 else 0.0
     judges = JudgeOptions(
         judge=judge,
         price=price,
@@ -129,17 +135,19 @@ def attributes(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
-    name = next(iter(jury.addresses), by_rules.RULES_VERSION)
-    by = written_by(name, partial(open_prompt, folder=jury.prompts), request) + (f" at {warmth:g}" if warmth else "")
-    work = AttributeFiles(file, edits, seeds, by, quiet)
+    judge_config = read_judge_config(judges, max_tokens=DEFAULT_MAX_TOKENS)
+    name = next(iter(judge_config.addresses), by_rules.RULES_VERSION)
+    by = written_by(name, partial(open_prompt, folder=judge_config.prompts), request) + (
+        f" at {warmth:g}" if warmth else ""
+    )
+    work = AttributeFiles(file, edits, seeds, by, quiet=quiet)
     if dry_run:
         questions = len(PROMPTS) * len(list(work.left()))
         texts = edit_bytes(edits)
-        asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
+        asking = bound_calls(judge_config, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
         return AttributesResult((), 0, 0, (), asking)
     with work.saved():
-        run_async(_ask(work, jury, request))
+        run_async(_ask(work, judge_config, request))
     return work.written()
 
 
@@ -148,25 +156,25 @@ def _wanted(length: str | None, number: int | None) -> AttributeRequest:
     for element in lengths:
         if length in (None, element):
             return AttributeRequest(element if length else None, number)
-    raise BadInputError(f"--length is one of {', '.join(lengths)}; got '{length}'.")
+    raise BadInputError(f"`length` is one of {', '.join(lengths)}; got '{length}'.")
 
 
-def _check(judge: str | None, rules: bool, seeds: int, request: AttributeRequest) -> None:
+def _check(judge: str | None, seeds: int, request: AttributeRequest, *, rules: bool) -> None:
     if rules == (judge is not None):
         raise BadInputError(
-            "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
+            "Attributes come from rules or from a judge: pass `rules=True`, or `judge` with an address such as "
             "openai:MODEL@URL or transformers:FOLDER."
         )
     if seeds < 1 or (request.number is not None and request.number < 1):
-        raise BadInputError("--seeds and --number are at least 1.")
+        raise BadInputError("`seeds` and `number` are at least 1.")
     if rules and (seeds > 1 or request != AttributeRequest()):
-        raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
+        raise BadInputError("Rules always give the same attributes: `seeds`, `length` and `number` are for a judge.")
 
 
-async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeRequest) -> None:
-    """Asks for everything that is left."""
-    prompt = partial(open_prompt, folder=jury.prompts)
-    async with the_judge(jury, transcripts_beside(work.out)) as judge:
+async def _ask(work: AttributeFiles, judge_config: JudgeConfig, request: AttributeRequest) -> None:
+    """Ask the judge for all missing attributes."""
+    prompt = partial(open_prompt, folder=judge_config.prompts)
+    async with open_single_judge(judge_config, transcripts_path(work.out)) as judge:
 
         async def one(task: tuple[Edit, int]) -> None:
             edit, seed = task
@@ -178,20 +186,20 @@ async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeReques
             except BadImageError as unreadable:
                 work.lack(edit, seed, UnscorableError("unreadable_image", str(unreadable)))
 
-        await each_of(judge, work.left(), one)
+        await run_concurrently(judge, work.left(), one)
 
 
 class AttributeFiles:
     """The files of a benchmark's attributes while they are filled."""
 
-    def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, quiet: bool) -> None:
+    def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, *, quiet: bool) -> None:
         self._files = [seed_file(out, seed) for seed in range(seeds)]
         self._by_seed = [_earlier(file, by) for file in self._files]
         self._edits = edits
         self._quiet = quiet
         self._made = 0
         self._kept = sum(edit.id in attributes for edit in edits for attributes in self._by_seed)
-        self._lacking: list[Lacking] = []
+        self._lacking: list[MissingAttributes] = []
         self.out = out
         self.by = by
 
@@ -226,14 +234,14 @@ class AttributeFiles:
     def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
         """Count an edit without attributes."""
         fault = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
-        self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
+        self._lacking.append(MissingAttributes(edit.id, seed, fault, unable.detail))
         self._advance()
 
     def written(self) -> AttributesResult:
         """Return what was written."""
         done = AttributesResult(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
-        summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
+        summary = f"{done.made} written, {done.reused} kept, {len(done.lacking)} lacking"
         log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
             first = next(item for item in done.lacking if item.fault == fault)
@@ -248,7 +256,7 @@ def _earlier(file: Path, by: str) -> dict[str, Attributes]:
     attributes = read_attributes(file)
     sources = sorted({attribute.by or "an unnamed source" for attribute in attributes.values() if attribute.by != by})
     if sources:
-        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", sources)
+        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another `out`.", sources)
     return attributes
 
 

@@ -49,14 +49,14 @@ ABOUT: Mapping[str, str] = {
 traces outside the asked change, `precise` for a change that is cleanly made."""
 LEVELS: Mapping[str, float] = {**LEVELS_OF_EDITINSPECTOR, "applied": 2.0, "context_kept": 2.0}
 """From which answer on they are good."""
-FEWEST_SOURCES = 10
-FEWEST_OF_EACH = 10.0
+MIN_SOURCES = 10
+MIN_ANSWERS_OF_EACH = 10.0
 """Of yes and of no, in outcomes: with fewer, a line is drawn by a handful of pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatedQuestion:
-    """What people say to one question, compared with the score that it is about."""
+    """Human answers to one question with the values of the score it is about."""
 
     spec: ScoreSpec
     question: str
@@ -75,17 +75,17 @@ class RatedQuestion:
 
 
 def answers_of(
-    run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, quiet: bool = False
+    run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, *, quiet: bool = False
 ) -> list[RatedQuestion]:
-    """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
+    """Return the rated questions that are about a score; raise `BadInputError` if nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
     scored = run.score_columns
     matched = match(read_ratings(file), scored.seeds)
     asked_questions = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
-    pairs_chosen = _pairs(run, specs, asked_questions, scores, questions, quiet)
-    _tell(matched, quiet)
-    values = {name: scored.values(protocol, name) for name in specs}
+    pairs_chosen = _pairs(run, specs, asked_questions, scores, questions, quiet=quiet)
+    _log_unmatched(matched, quiet=quiet)
+    values = {name: column for name in specs if (column := scored.values(protocol, name))}
     answers = [
         _answers(specs[score], question, matched, values, scored.sources, level=level)
         for score, question in pairs_chosen.items()
@@ -93,7 +93,7 @@ def answers_of(
     problems = [
         f"{PROTOCOL}/{answer.spec.name} by {_named(answer.question)}: {why}"
         for answer in answers
-        for why in _few(answer)
+        for why in _fit_problems(answer)
     ]
     if problems:
         raise BadInputError(f"'{file}' says too little to fit a curve that would hold for other pictures.", problems)
@@ -113,7 +113,7 @@ def protocol_of(run: Run) -> str:
         )
     plain = "numbers that are calibrated already" if mine else "no numbers"
     raise BadInputError(
-        f"'{run.folder}' has {plain} of the protocol '{PROTOCOL}': run it with --protocol {PROTOCOL}.", list(entries)
+        f"'{run.folder}' has {plain} of the protocol '{PROTOCOL}': score it with that protocol first.", list(entries)
     )
 
 
@@ -123,25 +123,26 @@ def _pairs(
     asked_questions: Sequence[str],
     scores: Sequence[str],
     questions: Sequence[str],
+    *,
     quiet: bool,
 ) -> dict[str, str]:
-    """Score to question, as the user says, or else by the names of the questions."""
+    """Map scores to questions, as requested or by the names of the questions."""
     for question in questions:
         if question not in asked_questions:
             raise UnknownNameError("question in the ratings", question, asked_questions)
     names = [_score(run, specs, score) for score in scores]
     if names and questions and len(names) != len(questions):
         raise BadInputError(
-            f"--score and --question go together, one of each: got {len(names)} scores and {len(questions)} questions."
+            f"`score` and `question` go together, one of each: got {len(names)} scores and {len(questions)} questions."
         )
     if names and questions:
         pairs = list(zip(names, questions, strict=True))
     else:
-        pairs = _by_names(specs, list(questions or asked_questions), names, quiet)
+        pairs = _by_names(specs, list(questions or asked_questions), names, quiet=quiet)
     twice = [f"{score}: {_named(question)}" for score, question in pairs if sum(score == one for one, _ in pairs) > 1]
     if twice or not pairs:
         raise BadInputError(
-            "Each score takes one question: choose with --score SCORE --question QUESTION, once for each pair. "
+            "Each score takes one question: choose with `score` and `question`, one of each for every pair. "
             f"The scores are {', '.join(specs)}; the ratings answer:",
             twice or [_named(item) for item in asked_questions],
         )
@@ -149,19 +150,19 @@ def _pairs(
 
 
 def _by_names(
-    specs: Mapping[str, ScoreSpec], questions: Sequence[str], scores: Sequence[str], quiet: bool
+    specs: Mapping[str, ScoreSpec], questions: Sequence[str], scores: Sequence[str], *, quiet: bool
 ) -> list[tuple[str, str]]:
-    """Score and question, for those of the scores, or of all, that a question is about."""
+    """Pair scores with the questions that are about them by name."""
     if len(questions) == len(scores) == 1:
         return [(scores[0], questions[0])]
     about = {question: _about(question, specs, alone=len(questions) == 1) for question in questions}
     left = [_named(key) for key, score in about.items() if score is None]
     if left and len(left) < len(about):
-        log_info(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
+        log_info(f"Left out: {', '.join(left)}; say with `score` and `question` what it is about.", quiet=quiet)
     return [(score, item) for item, score in about.items() if score and (not scores or score in scores)]
 
 
-def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | None:
+def _about(question: str, specs: Mapping[str, ScoreSpec], *, alone: bool) -> str | None:
     """Return the score that a question is about; a single question is about the edit."""
     return question if question in specs else ABOUT.get(question, VERDICT if alone else None)
 
@@ -170,11 +171,11 @@ def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
     mine = [spec.name for protocol, spec in select_scores(run, [name]) if protocol == protocol_of(run)]
     if len(mine) != 1:
         full = [f"{PROTOCOL}/{item}" for item in specs]
-        raise BadInputError(f"--score '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
+        raise BadInputError(f"`score` '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
     return mine[0]
 
 
-def _tell(matched: Matched[Rating], quiet: bool) -> None:
+def _log_unmatched(matched: Matched[Rating], *, quiet: bool) -> None:
     if matched.unmatched:
         first = matched.first_unmatched
         log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {first}.", quiet=quiet)
@@ -232,8 +233,8 @@ def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]],
     return lowest
 
 
-def _few(answers: RatedQuestion) -> list[str]:
-    """Why nothing can be fitted, in words."""
+def _fit_problems(answers: RatedQuestion) -> list[str]:
+    """Return the reasons why no curve can be fitted."""
     yes, no = float(answers.shares.sum()), float((1 - answers.shares).sum())
     sources = np.unique(answers.sources).size
     if not answers.values.size:
@@ -243,10 +244,10 @@ def _few(answers: RatedQuestion) -> list[str]:
     if min(yes, no) == 0:
         return [f"all people say {'yes' if yes else 'no'}; both answers are needed"]
     problems = []
-    if min(yes, no) < FEWEST_OF_EACH:
-        problems.append(f"{yes:.3g} outcomes with yes and {no:.3g} with no; {FEWEST_OF_EACH:g} of each are needed")
-    if sources < FEWEST_SOURCES:
-        problems.append(f"ratings of {sources} source images; {FEWEST_SOURCES} are needed")
+    if min(yes, no) < MIN_ANSWERS_OF_EACH:
+        problems.append(f"{yes:.3g} outcomes with yes and {no:.3g} with no; {MIN_ANSWERS_OF_EACH:g} of each are needed")
+    if sources < MIN_SOURCES:
+        problems.append(f"ratings of {sources} source images; {MIN_SOURCES} are needed")
     return problems
 
 
@@ -310,7 +311,7 @@ class _Panel(Plane):
         super().__init__(SHARES, SHARES, left, top, left + SIDE, top + SIDE)
 
     def frame(self, title: str, small: str, below: str) -> str:
-        """Grid, axes, and the diagonal on which numbers are what people say."""
+        """Draw the grid, the axes and the diagonal of perfect calibration."""
         lines = "".join(
             f'<path class="grid" d="M{self.left:g} {self.y(tick):.1f}H{self.right:g}M{self.x(tick):.1f} {self.top:g}'
             f'V{self.bottom:g}"/>'
@@ -378,7 +379,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class BuiltCalibration:
-    """What `build calibration` wrote."""
+    """Result of `calibration`."""
 
     file: Path
     plot: Path
@@ -422,12 +423,12 @@ def calibration(
     """
     file, opened = Path(out), Run.open(Path(run))
     if file.suffix.lower() != ".json":
-        raise BadInputError(f"--out is a JSON file: give one that ends in .json, not '{out}'.")
+        raise BadInputError(f"`out` is a JSON file: give one that ends in .json, not '{out}'.")
     if set(str(out)) & set("[],@"):
-        raise BadInputError(f"--out becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
+        raise BadInputError(f"`out` becomes a part of a protocol's name, which has no room for [ ] , and @: '{out}'.")
     if opened.manifest.finished is None:
         raise BadInputError(f"The run '{run}' is not finished: give its command again to continue it.")
-    answers = answers_of(opened, Path(ratings), _listed(score), _listed(question), level, quiet)
+    answers = answers_of(opened, Path(ratings), _listed(score), _listed(question), level, quiet=quiet)
     calibrated = tuple(_calibrated(answer) for answer in answers)
     version = opened.manifest.protocols[protocol_of(opened)].version
     models = {
@@ -459,7 +460,7 @@ def calibration(
 
 
 def _listed(names: Sequence[str]) -> Sequence[str]:
-    """One name alone is a list of one."""
+    """Return a single name as a list."""
     return [names] if isinstance(names, str) else names
 
 

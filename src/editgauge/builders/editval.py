@@ -25,26 +25,24 @@ from editgauge._util.progress import log_info
 from editgauge._util.text import format_count
 from editgauge._vision.geometry import middle, third
 from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
-from editgauge.builders._built import (
-    BuiltBenchmark,
-    OmittedTask,
-    check_places,
-    report_beside,
-    similar_classes,
-    write_report,
-)
-from editgauge.builders._judge_calls import (
+from editgauge.builders._common import (
     RULES,
     Ask,
+    BuiltBenchmark,
+    OmittedTask,
     OpenPrompt,
-    each_of,
-    most_calls,
-    the_judge,
-    transcripts_beside,
+    bound_calls,
+    check_paths,
+    open_single_judge,
+    report_path,
+    run_concurrently,
+    similar_classes,
+    transcripts_path,
+    write_report,
     written_by,
 )
 from editgauge.builders.review.file import (
-    LONGEST_VALUE,
+    MAX_VALUE_LENGTH,
     CandidateGroup,
     FieldName,
     Review,
@@ -52,7 +50,7 @@ from editgauge.builders.review.file import (
     ReviewPicture,
     instance_of,
     read_review,
-    review_beside,
+    review_path,
     write_review,
 )
 from editgauge.edit_types import EDIT_TYPES
@@ -78,23 +76,23 @@ Pair = tuple[str, str]
 
 @dataclass
 class Proposed:
-    """What was proposed so far, and what could not be used."""
+    """Proposals so far, and those that were omitted."""
 
     classes: dict[str, list[str]] = field(default_factory=dict)
     """By edit type."""
     operations: dict[Pair, list[str]] = field(default_factory=dict)
     left_out: list[OmittedTask] = field(default_factory=list)
 
-    def take_image(self, image: CocoImage) -> bool:
-        """Will the benchmark find the image by its number? If not, it is noted."""
+    def add_image(self, image: CocoImage) -> bool:
+        """Return whether the benchmark will find the image by its number; omit it if not."""
         names = [name.format(image.number) for name in NAMES]
         if image.file in names:
             return True
         self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
         return False
 
-    def take_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
-        """Those of the list; the others are noted."""
+    def add_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
+        """Add the valid classes of an edit type and omit the others."""
         self.classes[edit_type] = [word for word in words if word in class_names]
         self.left_out += [
             OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
@@ -102,8 +100,8 @@ class Proposed:
             if word not in class_names
         ]
 
-    def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
-        """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
+    def add_operations(self, pair: Pair, words: Sequence[str]) -> None:
+        """Add the operations that are valid and new for the class (appendix E) and omit the others."""
         class_, edit_type = pair
         taken = [
             (kind, word)
@@ -157,13 +155,13 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
 
 
 class Classes(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     classes: list[str]
 
 
 class Operations(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     operations: list[str]
 
@@ -204,9 +202,9 @@ Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 
 
 def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
-    """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
-    if not value.strip() or len(value) > LONGEST_VALUE:
-        return f"an operation has 1 to {LONGEST_VALUE} signs, got {format_value(value)}"
+    """Return why an operation is invalid, or None; it belongs to one edit type only (appendix E)."""
+    if not value.strip() or len(value) > MAX_VALUE_LENGTH:
+        return f"an operation has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(value)}"
     unreadable = form_fault(candidate.task, value)
     if unreadable:
         return unreadable
@@ -218,7 +216,7 @@ def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> s
 
 
 def overlap_fault(edit_type: str, value: str, operations: Iterable[tuple[str, str]]) -> str | None:
-    """Why an operation is not new, given the other operations of the class with their types.
+    """Return why an operation repeats another one of the class, or None.
 
     >>> overlap_fault("texture", "Golden", [("color", "golden")])
     "'Golden' is an operation of color already"
@@ -233,12 +231,12 @@ def overlap_fault(edit_type: str, value: str, operations: Iterable[tuple[str, st
 
 
 def _names_new_object(edit_type: str) -> bool:
-    """Adding a dog and replacing something by a dog are different operations with the same word."""
+    """Return whether operations of the type name a new object, which may repeat across types."""
     return EDIT_TYPES[edit_type].effect in {"adds", "replaces"}
 
 
 def form_fault(edit_type: str, value: str) -> str | None:
-    """Why an operation's words cannot be read, or None when they can.
+    """Return why the words of an operation cannot be parsed, or None.
 
     >>> form_fault("size", "huge")
     "unknown wish 'huge'. There are: large, small."
@@ -312,7 +310,7 @@ def _fitting_operations(
 
 
 def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> list[str]:
-    """At most that many, by a chance that depends on the key and the words alone, in their own order."""
+    """Draw at most `number` operations reproducibly by the key, in their original order."""
 
     def chance(word: str) -> bytes:
         return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()
@@ -325,7 +323,7 @@ def _plain(words: str) -> str:
     return " ".join(words.casefold().replace("_", " ").split())
 
 
-MOST_TOKENS = 1024
+DEFAULT_MAX_TOKENS = 1024
 
 
 def editval(
@@ -373,18 +371,18 @@ def editval(
 
     """
     file, folder = Path(out), Path(images)
-    check_places(file, folder)
+    check_paths(file, folder)
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInputError(
-            "--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1."
+            "`classes`, `per_class`, `per_type` and `operations` are at least 1; shares rise from 0 to 1."
         )
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
+    judge_config = None if judge == RULES else read_judge_config(judges, max_tokens=DEFAULT_MAX_TOKENS)
     coco_annotations = read_coco(Path(coco))
     proposed = Proposed()
-    named = [image for image in coco_annotations.images if proposed.take_image(image)]
+    named = [image for image in coco_annotations.images if proposed.add_image(image)]
     fitting = _images_by_class(replace(coco_annotations, images=tuple(named)), folder, least_share, most_share, seed)
     if not fitting:
         raise BadInputError(
@@ -393,14 +391,14 @@ def editval(
     if dry_run:
         questions = len(TYPES) * (1 + min(classes, len(fitting)))
         names = len(", ".join(fitting).encode())
-        asking = most_calls(jury or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
-        return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
-    if jury is None:
+        asking = bound_calls(judge_config or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
+        return BuiltBenchmark(file, review_path(file), report_path(file), asking=asking)
+    if judge_config is None:
         by = BY_RULES
         _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
-        by = written_by(jury, PROMPTS)
-        run_async(_by_judge(proposed, list(fitting), classes, operations, jury, file))
+        by = written_by(judge_config, PROMPTS)
+        run_async(_by_judge(proposed, list(fitting), classes, operations, judge_config=judge_config, file=file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
     pictures = {name: fitting[name][:per_class] for name in _chosen(proposed.classes, list(fitting), classes)}
@@ -416,24 +414,24 @@ def editval(
         ],
         candidates=_candidates(proposed, list(pictures)),
     )
-    review = _with_earlier(review, review_beside(file))
-    write_review(review, review_beside(file))
+    review = _with_earlier(review, review_path(file))
+    write_review(review, review_path(file))
     write_editval(review, file)
     summary = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
-    write_report(report_beside(file), summary, proposed.left_out)
+    write_report(report_path(file), summary, proposed.left_out)
     count = len({element.number for some in pictures.values() for element in some})
     log_info(
         f"{format_count(count, 'image')} of {len(pictures)} classes with "
         f"{format_count(len(review.candidates), 'candidate')} by "
-        f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
+        f"{by}; {len(proposed.left_out)} left out, listed in '{report_path(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,
     )
     reviewed = sum(bool(candidate.decisions) for candidate in review.candidates)
     return BuiltBenchmark(
         file,
-        review_beside(file),
-        report_beside(file),
+        review_path(file),
+        report_path(file),
         count,
         len(review.candidates),
         reviewed,
@@ -442,7 +440,7 @@ def editval(
 
 
 def _images_by_class(coco: Coco, folder: Path, least: float, most: float, seed: int) -> dict[str, list[CocoImage]]:
-    """For every class its images with one such object, of a fitting size, in an order of chance."""
+    """Return by class the images with one such object of a fitting size, in random order."""
 
     def fits(image: CocoImage, class_: str) -> bool:
         left, top, right, bottom = next(object_.box for object_ in image.objects if object_.class_ == class_)
@@ -466,22 +464,22 @@ def _chosen(suited: Mapping[str, Sequence[str]], class_names: Sequence[str], num
 
 def _by_rules(proposed: Proposed, coco: Coco, class_names: list[str], classes: int, number: int) -> None:
     for kind in TYPES:
-        proposed.take_classes(kind, classes_for(kind, coco, class_names), class_names)
+        proposed.add_classes(kind, classes_for(kind, coco, class_names), class_names)
     for class_ in _chosen(proposed.classes, class_names, classes):
         for kind in (kind for kind in TYPES if class_ in proposed.classes[kind]):
-            proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
+            proposed.add_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
 async def _by_judge(
-    proposed: Proposed, class_names: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
+    proposed: Proposed, class_names: list[str], classes: int, number: int, *, judge_config: JudgeConfig, file: Path
 ) -> None:
-    prompt = partial(open_prompt, folder=jury.prompts)
+    prompt = partial(open_prompt, folder=judge_config.prompts)
     answers: dict[Pair, list[str]] = {}
-    async with the_judge(jury, transcripts_beside(file)) as judge:
+    async with open_single_judge(judge_config, transcripts_path(file)) as judge:
 
         async def classes_of(kind: str) -> None:
             try:
-                proposed.take_classes(kind, await ask_classes(kind, class_names, judge.ask, prompt), class_names)
+                proposed.add_classes(kind, await ask_classes(kind, class_names, judge.ask, prompt), class_names)
             except NoAnswerError as unable:
                 proposed.left_out.append(
                     OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
@@ -494,12 +492,12 @@ async def _by_judge(
                 why = f"the judge named no operations ({unable.fault}): {unable.message}"
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
-        await each_of(judge, TYPES, classes_of)
+        await run_concurrently(judge, TYPES, classes_of)
         selected = _chosen(proposed.classes, class_names, classes)
         pairs = [(class_, kind) for class_ in selected for kind in TYPES if class_ in proposed.classes.get(kind, ())]
-        await each_of(judge, pairs, operations_of)
+        await run_concurrently(judge, pairs, operations_of)
     for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, not of the answers
-        proposed.take_operations(pair, answers[pair])
+        proposed.add_operations(pair, answers[pair])
     proposed.left_out.sort(key=lambda item: item.what)
 
 
@@ -526,7 +524,7 @@ def _with_earlier(review: Review, file: Path) -> Review:
         return review
     earlier = read_review(file)
     if earlier.kind != review.kind or earlier.by != review.by:
-        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
+        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another `out`.")
     by_id = {candidate.id: candidate for candidate in earlier.candidates}
     return review.model_copy(update={"candidates": [by_id.get(item.id, item) for item in review.candidates]})
 

@@ -58,7 +58,7 @@ def sheets(
 
     """
     if not SIZES[0] <= size <= SIZES[1]:
-        raise BadInputError(f"--size goes from {SIZES[0]} to {SIZES[1]}, got {size}.")
+        raise BadInputError(f"`size` goes from {SIZES[0]} to {SIZES[1]}, got {size}.")
     groups: dict[str, dict[str, Path]] = {}
     for edit in open_benchmark(benchmark, data=data, images=images).edits:
         groups.setdefault(_class_of(edit), {})[edit.source.name] = edit.source.path

@@ -29,7 +29,7 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image,
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders._judge_calls import RULES, OpenPrompt, edit_bytes, most_calls, the_judge, written_by
+from editgauge.builders._common import RULES, OpenPrompt, bound_calls, edit_bytes, open_single_judge, written_by
 from editgauge.builders._training_changes import ChangeScene
 from editgauge.builders._training_lessons import (
     ACCEPTED,
@@ -43,6 +43,7 @@ from editgauge.builders._training_lessons import (
     Kind,
     Labels,
     Lesson,
+    LessonAnswer,
     OmittedLesson,
     RuleAuthor,
     Subject,
@@ -95,10 +96,10 @@ class Shot:
     pair: str
 
 
-def said(answer: bool | str) -> str:
+def format_answer(answer: LessonAnswer) -> str:
     """Return an answer in the form that the prompts ask for.
 
-    >>> said(True), said("A cup was added.")
+    >>> format_answer(True), format_answer("A cup was added.")
     ('{"answer": "yes"}', '{"difference": "A cup was added."}')
     """
     fields = {"difference": answer} if isinstance(answer, str) else {"answer": "yes" if answer else "no"}
@@ -106,7 +107,7 @@ def said(answer: bool | str) -> str:
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:
-    """Both pictures in one, before at the left, with a white seam between them."""
+    """Join both images, the source on the left, with a white seam between them."""
     seam = np.full((before.shape[0], SEAM, 3), WHITE, np.uint8)
     return np.concatenate([before, seam, after], axis=1)
 
@@ -134,8 +135,8 @@ def _write(first: Path, second: Path, out: Path) -> Shot:
 
 
 def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
-    request = halves.render(question=lesson.asked).text
-    turns = [("human", f"<image>\n{request}"), ("gpt", said(lesson.answer))]
+    request = halves.render(question=lesson.prompt).text
+    turns = [("human", f"<image>\n{request}"), ("gpt", format_answer(lesson.answer))]
     return {
         "id": lesson.id,
         "image": shot.pair,
@@ -151,15 +152,15 @@ def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
         "id": lesson.id,
         "images": [shot.before, shot.after],
         "messages": [
-            {"role": "user", "content": [*content, _text(lesson.asked)]},
-            {"role": "assistant", "content": [_text(said(lesson.answer))]},
+            {"role": "user", "content": [*content, _text(lesson.prompt)]},
+            {"role": "assistant", "content": [_text(format_answer(lesson.answer))]},
         ],
         **_mark(lesson),
     }
 
 
 def _mark(lesson: Lesson) -> dict[str, str]:
-    """Says of an answer that a machine gave it."""
+    """Return the mark of answers that a machine gave."""
     return {"labeled_by": lesson.labeled_by} if lesson.labeled_by else {}
 
 
@@ -199,9 +200,9 @@ def _draw_cell(lesson: Lesson, pair: Path) -> Image.Image:
     """Draw an image pair with request and answer."""
     picture = Image.fromarray(read_image(pair))
     picture.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    request = wrap(lesson.asked.splitlines()[0], LETTERS)
+    request = wrap(lesson.prompt.splitlines()[0], LETTERS)
     lines = [(f"{lesson.kind.replace('_', ' ')} · {lesson.action}", INK), *((line, INK) for line in request)]
-    lines.append((said(lesson.answer), YES if lesson.answer else NO))
+    lines.append((format_answer(lesson.answer), YES if lesson.answer else NO))
     cell = Image.new("RGB", (WIDTH, picture.height + LINE * (len(lines) + 1)), "white")
     cell.paste(picture, (0, 0))
     pen, font = ImageDraw.Draw(cell), ImageFont.load_default(15)
@@ -216,7 +217,7 @@ PAGE = "README.md"
 
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
-    """What `build training` left behind."""
+    """Result of `training`."""
 
     folder: Path
     benchmark: str
@@ -329,11 +330,11 @@ def summary_lines(done: TrainingSet) -> Sequence[str]:
     lines += [f"  left out, {name}: {count}" for name, count in done.faults().items()]
     unjudged = sum(item.detail == UNKNOWN_ANSWER for item in done.left_out)
     if unjudged:
-        lines.append(f"  {unjudged} answers only people know: --ratings FILE brings what they said.")
+        lines.append(f"  {unjudged} answers only people know: `ratings` brings what they said.")
     return lines
 
 
-AT_ONCE = 16
+MAX_CONCURRENT = 16
 """Outcomes under way: their pictures are in memory."""
 ROLES = ("detector", "text_similarity")
 PROMPTS = ("negative_edit", "reverse_edit")
@@ -406,7 +407,7 @@ def training(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_judge_config(judges)
+    judge_config = read_judge_config(judges)
     selected_models = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= selected_models.models.keys():
         raise BadInputError(
@@ -417,13 +418,13 @@ def training(
     jobs = _jobs(opened, outcomes, ratings, limit)
     if dry_run:
         texts = edit_bytes(job.edit for job in jobs)
-        asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
-        return TrainingSet(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
-    prompt = partial(open_prompt, folder=jury.prompts)
+        asking = bound_calls(judge_config, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
+        return TrainingSet(folder, opened.name, opened.license, next(iter(judge_config.addresses)), seed, asking=asking)
+    prompt = partial(open_prompt, folder=judge_config.prompts)
     with ModelService(selected_models.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
-        results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
+        results = run_async(_all(jobs, service, judge_config, folder / FOLDER, prompt=prompt, seed=seed, quiet=quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     balanced_lessons, dropped = balanced(made, seed)
     shots = export(balanced_lessons, folder, prompt)
@@ -432,7 +433,7 @@ def training(
         folder,
         opened.name,
         opened.license,
-        written_by(jury, PROMPTS) if jury.addresses else RULES,
+        written_by(judge_config, PROMPTS) if judge_config.addresses else RULES,
         seed,
         tuple(balanced_lessons),
         tuple(dropped),
@@ -451,7 +452,7 @@ def _jobs(
     ratings: str | Path | None,
     limit: int | None,
 ) -> list[_Job]:
-    """Every outcome there is, with what is known about it; raises `BadInputError` when there is none."""
+    """Return a job for every outcome with its known labels; raise `BadInputError` if there is none."""
     edits = benchmark.edits[:limit]
     folders = [outcomes] if isinstance(outcomes, str) else outcomes
     folders_given = folders if isinstance(folders, Mapping) else [folder for folder in folders if folder != REFERENCE]
@@ -469,7 +470,7 @@ def _jobs(
         raise BadInputError(
             f"There is no outcome to learn from: '{benchmark.name}' has "
             f"{sum(edit.reference is not None for edit in edits)} edited images of its own among {len(edits)} edits, "
-            "and no method gave any. Name outcomes with --outcomes NAME=FOLDER."
+            "and no method gave any. Name outcomes as NAME=FOLDER with `outcomes`."
         )
     return jobs
 
@@ -486,7 +487,7 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
     """Add artifact labels of a protocol where no person gave one."""
     protocol = open_protocol(ARTIFACTS)
     labeled_by = f"{ARTIFACTS} with {see.card('detector').id}"
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def one(job: _Job) -> _Job:
         if job.labels.artifacts is not None:
@@ -510,18 +511,19 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
 async def _all(
     jobs: Sequence[_Job],
     see: ModelService,
-    jury: JudgeConfig,
+    judge_config: JudgeConfig,
     transcripts: Path,
+    *,
     prompt: OpenPrompt,
     seed: int,
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
     """Build the lessons of all outcomes in order."""
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(MAX_CONCURRENT)
     async with AsyncExitStack() as stack:
         author: Author = RuleAuthor()
-        if jury.addresses:
-            opened = await stack.enter_async_context(the_judge(jury, transcripts))
+        if judge_config.addresses:
+            opened = await stack.enter_async_context(open_single_judge(judge_config, transcripts))
             author = JudgeAuthor(opened.ask, prompt)
         with progress("training data", len(jobs), quiet=quiet) as advance:
 

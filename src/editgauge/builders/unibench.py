@@ -34,11 +34,22 @@ from editgauge.benchmarks._unibench_annotations import (
     forbidden_colors,
 )
 from editgauge.builders import _unibench_proposals as by_rules
-from editgauge.builders._built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
-from editgauge.builders._judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
+from editgauge.builders._common import (
+    RULES,
+    BuiltBenchmark,
+    OmittedTask,
+    bound_calls,
+    check_paths,
+    open_single_judge,
+    report_path,
+    run_concurrently,
+    transcripts_path,
+    write_report,
+    written_by,
+)
 from editgauge.builders._unibench_proposals import (
-    CORRECTIONS,
     FIELDS,
+    MAX_CORRECTIONS,
     PROMPTS,
     Drafted,
     candidates_of,
@@ -55,7 +66,7 @@ from editgauge.builders.review.file import (
     ReviewPicture,
     one_per_line,
     read_review,
-    review_beside,
+    review_path,
     write_review,
 )
 from editgauge.engine._judges import JudgeConfig, read_judge_config
@@ -113,7 +124,7 @@ def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> Anno
 
 
 def fits_picture(candidate: ReviewCandidate, picture: ReviewPicture) -> bool:
-    """Is there still something to ask for, after a reviewer cropped the picture or corrected a color?"""
+    """Return whether a candidate still applies after a crop or a color correction."""
     by_id = {instance.id: instance for instance in picture.instances}
     if not {candidate.instance, candidate.anchor} <= {None, *by_id}:
         return False
@@ -151,7 +162,7 @@ class ReviewWork:
         self.file = file
         self.classes = tuple(classes)
         self.pictures = file.with_name(f"{file.stem}.images")
-        self.report = report_beside(file)
+        self.report = report_path(file)
         empty = Review(
             format="editgauge-review/1",
             kind="unibench",
@@ -162,13 +173,13 @@ class ReviewWork:
             groups=[],
             candidates=[],
         )
-        self._review = _earlier(review_beside(file), empty)
+        self._review = _earlier(review_path(file), empty)
         self._groups = list(self._review.groups)
         self._candidates = list(self._review.candidates)
         self._parts_out = list(self._review.left_out)
         self._known = {group.pictures[0].number for group in self._groups}
         self._tried = 0
-        self.kept = 0
+        self.reused = 0
         self._images_out: list[OmittedTask] = []
 
     @property
@@ -187,14 +198,14 @@ class ReviewWork:
         return (*self._images_out, *(OmittedTask(item.what, item.why) for item in self._parts_out))
 
     @contextmanager
-    def saved(self, made: str, limit: int | None, quiet: bool) -> Iterator[None]:
+    def saved(self, made: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
         """Show progress; on any exit, write what was found so far."""
         try:
             with progress("images", limit or 0, quiet=quiet) as self.advance:
                 yield
         finally:
             review = self._whole()
-            write_review(review, review_beside(self.file))
+            write_review(review, review_path(self.file))
             write_unibench(review, self.file)
             summary = f"{made}: {self.images} images, {self.candidates} candidates."
             write_report(self.report, summary, sorted(self.left_out, key=lambda item: item.what))
@@ -207,14 +218,14 @@ class ReviewWork:
         return None
 
     def wanted(self, limit: int | None, most: int) -> int:
-        """How many images to look at next."""
+        """Return how many images to process next."""
         return most if limit is None else min(most, limit - self._tried)
 
     def keep(self, number: int) -> bool:
-        """Is the image here already, from an earlier run?"""
+        """Return whether an image of an earlier run can be reused."""
         if number not in self._known:
             return False
-        self.kept += 1
+        self.reused += 1
         self._tried += 1
         self.advance()
         return True
@@ -265,7 +276,7 @@ def _earlier(file: Path, empty: Review) -> Review:
         if earlier_options.get(name) != now.get(name)
     ]
     if pairs:
-        raise BadInputError(f"'{file}' was built with other options; give those again, or choose another --out.", pairs)
+        raise BadInputError(f"'{file}' was built with other options; give those again, or choose another `out`.", pairs)
     return review
 
 
@@ -274,14 +285,14 @@ def _options(review: Review) -> dict[str, object]:
     return {"kind": review.kind, "by": review.by, **review.settings, "classes": review.classes}
 
 
-MOST_TOKENS = 4096
+DEFAULT_MAX_TOKENS = 4096
 """A draft of ten objects is long."""
-AT_ONCE = 32
+MAX_CONCURRENT = 32
 """Images that are decoded and asked about before the next are looked at."""
 SIZES = 64, 4096
-TRIES = 2
+MAX_ATTEMPTS = 2
 """With a limit, a judge is asked about no more than that many times as many images."""
-BYTES_OF_AN_OBJECT = 120
+BYTES_PER_OBJECT = 120
 """In a question: its name and where it is."""
 
 
@@ -339,26 +350,33 @@ def unibench(
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
-        raise BadInputError(f"--size goes from {SIZES[0]} to {SIZES[1]}, --candidates and --limit are at least 1.")
+        raise BadInputError(f"`size` goes from {SIZES[0]} to {SIZES[1]}, `candidates` and `limit` are at least 1.")
     file, folder = Path(out), Path(images)
-    check_places(file, folder)
+    check_paths(file, folder)
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
+    judge_config = None if judge == RULES else read_judge_config(judges, max_tokens=DEFAULT_MAX_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     if dry_run:
-        fit = sum(isinstance(item, Chosen) for item in choose(annotations, criteria, captions is not None, seed))
-        fit = fit if limit is None else min(fit, TRIES * limit)
-        texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_OF_AN_OBJECT
-        asking = most_calls(
-            jury or JudgeConfig(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
+        fit = sum(
+            isinstance(item, Chosen) for item in choose(annotations, criteria, seed, with_captions=captions is not None)
         )
-        return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
-    by = written_by(jury, PROMPTS) if jury else by_rules.BY
+        fit = fit if limit is None else min(fit, MAX_ATTEMPTS * limit)
+        texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_PER_OBJECT
+        asking = bound_calls(
+            judge_config or JudgeConfig(),
+            fit * (MAX_CORRECTIONS + 1),
+            prompts=PROMPTS,
+            text_bytes=texts,
+            images=1,
+            quiet=quiet,
+        )
+        return BuiltBenchmark(file, review_path(file), report_path(file), asking=asking)
+    by = written_by(judge_config, PROMPTS) if judge_config else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
-    waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
+    waves = _waves(choose(annotations, criteria, seed, with_captions=captions is not None), work, limit)
 
     def scene_of(selected: Chosen) -> EditableScene | OmittedTask:
         """Return the square image, or the reason why it is left out."""
@@ -368,21 +386,21 @@ def unibench(
         except BadImageError as unreadable:
             return OmittedTask(selected.image.file, str(unreadable))
 
-    with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
-        if jury is None:
+    with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet=quiet):
+        if judge_config is None:
             for selected in chain.from_iterable(waves):
                 if scene := work.begin(scene_of(selected)):
                     proposed = by_rules.propose(scene, annotations, candidates, seed)
                     _add(work, Drafted(scene, *sorted_out(proposed, scene.picture, work.classes)))
         else:
-            most = None if limit is None else TRIES * limit
-            run_async(_by_judge(_at_most(waves, most), work, scene_of, jury, candidates))
+            most = None if limit is None else MAX_ATTEMPTS * limit
+            run_async(_by_judge(_at_most(waves, most), work, scene_of, judge_config, candidates))
     built = BuiltBenchmark(
-        file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out
+        file, review_path(file), work.report, work.images, work.candidates, work.reused, work.left_out
     )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     log_info(
-        f"{format_count(built.images, 'image')} ({built.kept} kept) with "
+        f"{format_count(built.images, 'image')} ({built.reused} kept) with "
         f"{format_count(built.candidates, 'candidate')} by {by}; "
         f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
@@ -391,9 +409,9 @@ def unibench(
 
 
 def _waves(selected: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
-    """Images to look at, some at a time, until that many became squares."""
+    """Yield batches of images until enough became squares."""
     fit = (element for element in map(work.unless_left_out, selected) if element is not None)
-    while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
+    while wave := list(islice(fit, work.wanted(limit, MAX_CONCURRENT))):
         yield [item for item in wave if not work.keep(item.image.number)]
 
 
@@ -410,11 +428,11 @@ async def _by_judge(
     waves: Iterator[list[Chosen]],
     work: ReviewWork,
     scene_of: Callable[[Chosen], EditableScene | OmittedTask],
-    jury: JudgeConfig,
+    judge_config: JudgeConfig,
     number: int,
 ) -> None:
-    prompt = partial(open_prompt, folder=jury.prompts)
-    async with the_judge(jury, transcripts_beside(work.file)) as judge:
+    prompt = partial(open_prompt, folder=judge_config.prompts)
+    async with open_single_judge(judge_config, transcripts_path(work.file)) as judge:
 
         async def one(selected: Chosen) -> None:
             scene = work.begin(await asyncio.to_thread(scene_of, selected))
@@ -428,7 +446,7 @@ async def _by_judge(
                 work.advance()
 
         for wave in waves:
-            await each_of(judge, wave, one)
+            await run_concurrently(judge, wave, one)
 
 
 def _add(work: ReviewWork, drafted: Drafted) -> None:

@@ -182,7 +182,7 @@ class CountingPerception(RunPerception):
 
 def median_call_seconds(model: str, calls: Iterable[Call]) -> float | None:
     """How long a call of that model usually took; None when none was ever answered."""
-    latencies = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
+    latencies = [call.latency for call in calls if call.question["model"] == model and call.body is not None]
     return median(latencies) if latencies else None
 
 
@@ -267,7 +267,7 @@ def _call(question: Question[Any]) -> Call:
     request = {"prompt": f"{question.words.prompt}.v{question.words.version}", "model": "", "images": []}
     return Call(
         identity="0" * 64,
-        asked=request,
+        question=request,
         endpoint="",
         body=None,
         model=None,

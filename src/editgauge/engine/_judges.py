@@ -236,7 +236,7 @@ class RecordedEndpoint:
     """
 
     at_once = 1
-    place = "transcripts"
+    location = "transcripts"
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -341,8 +341,8 @@ def _calls(files: Iterable[Path]) -> Iterator[Call]:
 
 
 def _usage_of(model: str, questions: Mapping[str, int], calls: Sequence[Call], *, priced: bool) -> JudgeUsage:
-    mine = [call for call in calls if call.asked["model"] == model]
-    repairs = [call for call in mine if "repairs" in call.asked]
+    mine = [call for call in calls if call.question["model"] == model]
+    repairs = [call for call in mine if "repairs" in call.question]
     sent = [call for call in mine if call.latency or call.fault != "budget"]
     return JudgeUsage(
         model=model,

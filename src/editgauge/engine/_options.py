@@ -6,13 +6,17 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.judges.prompts import prompt_names
 from editgauge.models._factory import plain_role
 from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
-from editgauge.options import ModelOptions
+from editgauge.options import ModelOptions, ScorerOptions
 from editgauge.protocols import Protocol, open_protocol
+
+if TYPE_CHECKING:
+    from editgauge.engine._judges import JudgeConfig
 
 DEFAULT_PROFILE = "lite"
 """Profile of the models that protocols need, if the user names none."""
@@ -93,6 +97,18 @@ def open_protocols_with_models(
     if judges and not any(protocol.judge for protocol in protocols):
         choice = replace(choice, remarks=(*choice.remarks, "`judge` has no effect: no protocol uses one."))
     return list({protocol.name: protocol for protocol in protocols}.values()), choice
+
+
+def open_scoring(options: ScorerOptions, judge_config: JudgeConfig) -> tuple[list[Protocol], ModelChoice, str]:
+    """Open the protocols of the options, or the default ones.
+
+    Returns:
+        The protocols, their models, and a remark on default protocols that were left out.
+
+    """
+    models = options.model_options
+    names, remark = (options.protocol, "") if options.protocol else default_protocols(models)
+    return *open_protocols_with_models(names, models, judge_config.names, judge_config.prompts), remark
 
 
 def _roles(protocol: Protocol, offered: Collection[str], *, with_optional: bool) -> list[str]:

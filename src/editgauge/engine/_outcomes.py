@@ -24,6 +24,7 @@ from editgauge._util.text import as_utf8
 from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
 from editgauge.methods.card import MethodCard, absence_reason
 from editgauge.methods.outcomes import OUTCOMES_FILE
+from editgauge.methods.prompts import MethodPrompt
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -91,6 +92,9 @@ class OutcomeLine:
     seed: int
     prompt: str
     source_prompt: str | None = None
+    instruction: str | None = None
+    """The original instruction, where the prompt was rewritten."""
+    rewriter: str | None = None
     image_path: str | None = None
     absence: str | None = None
     seconds: float | None = None
@@ -254,19 +258,27 @@ class JobPrompts:
         self._wording = wording
         self.templates: set[str] = set()
 
-    def tell(self, edit: Edit) -> tuple[Edit, str, str | None]:
-        """Return the edit as the method receives it, its prompt and the caption of the source."""
-        prompt = self._wording.tell(self._method, edit)
-        self.templates.update(prompt.templates)
-        return prompt.edit, prompt.prompt.text, prompt.prompt.source
+    def tell(self, edit: Edit) -> tuple[Edit, MethodPrompt]:
+        """Return the edit as the method receives it, and its prompt."""
+        prompted = self._wording.tell(self._method, edit)
+        self.templates.update(prompted.templates)
+        return prompted.edit, prompted.prompt
 
     def line(self, job: Job, **what: Any) -> OutcomeLine:
         """Return the line of an outcome; an edit without a prompt keeps the benchmark's instruction."""
         try:
-            _, prompt, source = self.tell(job.edit)
+            _, prompt = self.tell(job.edit)
         except BadInputError:
-            prompt, source = job.edit.instruction, None
-        return OutcomeLine(id=job.edit.id, seed=job.seed, prompt=prompt, source_prompt=source, **what)
+            prompt = MethodPrompt(job.edit.instruction)
+        return OutcomeLine(
+            id=job.edit.id,
+            seed=job.seed,
+            prompt=prompt.text,
+            source_prompt=prompt.source,
+            instruction=job.edit.instruction if prompt.rewriter else None,
+            rewriter=prompt.rewriter,
+            **what,
+        )
 
 
 def make_all(
@@ -313,7 +325,7 @@ def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeL
 def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:
     """Run the method and return the image and the seconds it took."""
     try:
-        prompt, _, _ = words.tell(job.edit)
+        prompt, _ = words.tell(job.edit)
     except BadInputError as error:
         raise CannotEditError(str(error)) from error
     if job.edit.inputs and not method.takes_inputs:

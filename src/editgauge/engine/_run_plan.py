@@ -17,14 +17,14 @@ from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.benchmarks.outcome_captions import attach_captions, read_captions
 from editgauge.engine._judges import JudgeConfig
-from editgauge.engine._options import default_protocols, open_protocols_with_models, pairs
+from editgauge.engine._options import open_scoring, pairs
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
-from editgauge.options import DataOptions, ModelOptions, Paths
+from editgauge.options import DataOptions, Paths, ScorerOptions
 from editgauge.protocols import Protocol
 from editgauge.results import Run, RunWriter, ScoreKey, tables
 from editgauge.results._records import fingerprint, short_hash
@@ -110,6 +110,7 @@ class RunPlan:
             "benchmark": self.benchmark.name,
             "about": self.benchmark.about,
             "edits": len(self.benchmark.edits),
+            **({"broken": list(self.benchmark.broken)} if self.benchmark.broken else {}),
             "source_images": len({edit.source.name for edit in self.benchmark.edits}),
             "outcomes": {name: outcomes.sentence(name) for name, outcomes in self.outcomes_of.items()},
             "faults": [
@@ -146,10 +147,9 @@ class RunPlan:
 def build_plan(
     benchmark: str | Path,
     outcomes: Paths,
-    protocol: Sequence[str],
+    options: ScorerOptions,
     *,
     data: DataOptions,
-    models: ModelOptions,
     judge_config: JudgeConfig,
     seed: int,
     layout: str | None = None,
@@ -160,12 +160,11 @@ def build_plan(
     captions: str | Path | None = None,
 ) -> RunPlan:
     """Open the benchmark and find the outcomes; writes nothing."""
-    names, remark = (protocol, "") if protocol else default_protocols(models)
-    protocols, choice = open_protocols_with_models(names, models, judge_config.names, judge_config.prompts)
+    protocols, choice, remark = open_scoring(options, judge_config)
     if remark:
         choice = replace(choice, remarks=(*choice.remarks, remark))
     folders = _outcome_folders(outcomes)
-    opened = open_benchmark(benchmark, data.data, data.images)
+    opened = open_benchmark(benchmark, data.data, data.images, skip_broken=data.skip_broken)
     parses = load_parses(Path(fields)) if fields else None
     if parses:
         opened = apply_parses(opened, parses)
@@ -210,6 +209,7 @@ def build_plan(
         fields_sha256=parses.sha256 if parses else "",
         shard="" if shard == COMPLETE else str(shard),
         locations=_benchmark_paths(benchmark, data),
+        broken=list(opened.broken),
     )
     return RunPlan(opened, protocols, choice, outcomes_of, manifest, judge_config, shard, frozenset(followed))
 

@@ -59,25 +59,27 @@ class Effort:
     """Wall time."""
     cpu: float
     """Of all threads of the process together."""
-    own: float = 0.0
+    outside_models: float = 0.0
     """CPU seconds outside models: decoding, metrics and rules."""
 
     def without(self, other: Effort) -> Effort:
         """Subtract another effort; no field becomes negative."""
         return Effort(
-            max(0.0, self.seconds - other.seconds), max(0.0, self.cpu - other.cpu), max(0.0, self.own - other.own)
+            max(0.0, self.seconds - other.seconds),
+            max(0.0, self.cpu - other.cpu),
+            max(0.0, self.outside_models - other.outside_models),
         )
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(self.seconds + other.seconds, self.cpu + other.cpu, self.own + other.own)
+        return Effort(self.seconds + other.seconds, self.cpu + other.cpu, self.outside_models + other.outside_models)
 
     def scaled(self, share: float) -> Effort:
         """Multiply all fields by a factor."""
-        return Effort(self.seconds * share, self.cpu * share, self.own * share)
+        return Effort(self.seconds * share, self.cpu * share, self.outside_models * share)
 
     def without_contention(self, share: float) -> Effort:
         """Return the effort without contention, given the share of a core that a busy thread got."""
-        return Effort(self.seconds * share, self.cpu, self.own)
+        return Effort(self.seconds * share, self.cpu, self.outside_models)
 
 
 def current_effort() -> Effort:
@@ -140,7 +142,7 @@ FILE = "calibration.json"
 class QuestionWork:
     """Work of one model for one kind of question."""
 
-    asked: int = 0
+    answers: int = 0
     """Answers it gave; a question that several outcomes share is asked once."""
     seconds: float = 0.0
     """That all of them took, while other models worked in parallel, as in a run."""
@@ -182,7 +184,7 @@ class TimedModel(CachedModel):
         """Return the work of this model so far."""
         card, device = self.card, getattr(self.model, "device", "cpu")
         identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
-        answered = {question: work for question, work in self.work.items() if work.asked}
+        answered = {question: work for question, work in self.work.items() if work.answers}
         return ModelEffort(self.name, identity, answered, len(self.recalled))
 
     def recall(self, key: str) -> Answer | None:
@@ -200,7 +202,7 @@ class TimedModel(CachedModel):
         started = time.perf_counter()
         answers = super().answer(group, requests)
         work.seconds += time.perf_counter() - started
-        work.asked += len(requests)
+        work.answers += len(requests)
         work.bytes += sum(_cached_bytes(answer) for answer in answers)
         return answers
 
@@ -246,7 +248,7 @@ class ModelSpeeds:
         """Add the measured speeds and save them."""
         for effort in efforts:
             for question, work in effort.work.items():
-                key, seconds = _key(effort, question), work.seconds / work.asked
+                key, seconds = _key(effort, question), work.seconds / work.answers
                 self._measured[key] = min(seconds, self._measured.get(key, seconds))
         write_json(self.path, self._measured)
 

@@ -22,6 +22,7 @@ import cv2
 
 from editgauge._util import profiling
 from editgauge._util.profiling import write_part
+from editgauge._util.progress import print_log
 from editgauge.engine._judges import write_question_counts
 from editgauge.engine._options import open_protocols
 from editgauge.engine._perception import MemoryGate, RunPerception
@@ -64,6 +65,7 @@ def open_pipes() -> tuple[BinaryIO, BinaryIO]:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     configure_process()
+    print_log()
     # What a plug-in prints must not mix with the results, nor a program it starts read the tasks.
     tasks, results = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -28,7 +28,7 @@ class BestOutcomes:
 
     folder: Path
     score: str
-    chosen: Mapping[str, int]
+    winners: Mapping[str, int]
     """Number of chosen outcomes by method."""
     most: int
     """Largest number of candidates of an edit."""
@@ -142,7 +142,7 @@ def _write(
     result = BestOutcomes(
         folder=folder,
         score=f"{protocol}/{spec.name}",
-        chosen=dict(Counter(str(choice["method"]) for choice in choices).most_common()),
+        winners=dict(Counter(str(choice["method"]) for choice in choices).most_common()),
         most=max(counts),
         fewest=min(counts),
         ties=ties,
@@ -155,8 +155,8 @@ def _write(
 
 def _summary(result: BestOutcomes) -> str:
     candidates = f"{result.most}" if result.most == result.fewest else f"{result.fewest} to {result.most}"
-    winners = ", ".join(f"{method} {count}" for method, count in result.chosen.items())
-    parts = [f"{sum(result.chosen.values())} edits, the best of {candidates} outcomes by {result.score}: {winners}."]
+    winners = ", ".join(f"{method} {count}" for method, count in result.winners.items())
+    parts = [f"{sum(result.winners.values())} edits, the best of {candidates} outcomes by {result.score}: {winners}."]
     parts += [f"{result.ties} of them tied, the first was taken."] if result.ties else []
     parts += [f"{result.without} edits have no outcome with this score."] if result.without else []
     return " ".join([*parts, f"Next: editgauge run … --outcomes best={result.folder}, by another score."])

@@ -47,7 +47,7 @@ class EditResult:
     """The method, with its variant."""
     folder: Path
     made: int
-    kept: int
+    reused: int
     absences: dict[str, str]
     """Outcome (an edit's id, and the seed behind it unless it is 0) to why there is none."""
     card: MethodCard | None = None
@@ -186,7 +186,7 @@ def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) 
         name = next(iter(variants))
         made[name] = _make(variants.pop(name), name, folder / name, order)
     absences = {f"{name}: {key}": why for name, outcomes in made.items() for key, why in outcomes.absences.items()}
-    counts = sum(outcomes.made for outcomes in made.values()), sum(outcomes.kept for outcomes in made.values())
+    counts = sum(outcomes.made for outcomes in made.values()), sum(outcomes.reused for outcomes in made.values())
     return EditResult(base, folder, *counts, absences, None, made)
 
 
@@ -217,7 +217,7 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> EditResult:
 
 
 def _log_outcomes(outcomes: EditResult, *, quiet: bool) -> None:
-    counts = f"{outcomes.made} outcomes made, {outcomes.kept} kept, {len(outcomes.absences)} absent"
+    counts = f"{outcomes.made} outcomes made, {outcomes.reused} kept, {len(outcomes.absences)} absent"
     log_info(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
     for key, absence in list(outcomes.absences.items())[:1]:
         log_info(f"  absent, for example: {key}: {absence}", quiet=quiet)

@@ -28,7 +28,7 @@ from editgauge.engine._trial import (
 )
 from editgauge.errors import BadInputError
 from editgauge.models._cache import cache_dir
-from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
+from editgauge.options import Amount, Count, DataOptions, JudgeOptions, Natural, Pairs, Paths, ScorerOptions
 from editgauge.results.manifest import Manifest, is_run
 
 MAX_SAMPLED_SOURCES = 6
@@ -102,6 +102,7 @@ def plan(
     layout: str | None = None,
     allow_outside: bool = False,
     limit: Count | None = None,
+    skip_broken: bool = False,
     models: str | None = None,
     model: Pairs = (),
     attributes: str | Path | None = None,
@@ -154,6 +155,7 @@ def plan(
         limit=limit,
         data=data,
         images=images,
+        skip_broken=skip_broken,
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         request = request.completed(has_models=models is not None)
@@ -163,11 +165,12 @@ def plan(
     run_plan = build_plan(
         request.benchmark,
         request.outcomes,
-        request.protocol,
-        data=DataOptions(data=request.data, images=request.images, limit=request.limit),
+        ScorerOptions(protocol=request.protocol, models=models, model=request.model, judge=judges),
+        data=DataOptions(
+            data=request.data, images=request.images, limit=request.limit, skip_broken=request.skip_broken
+        ),
         layout=layout,
         allow_outside=allow_outside,
-        models=ModelOptions(models=models, model=request.model),
         seed=request.seed,
         attributes=attributes,
         judge_config=read_judge_config(judges, judges_of(request.out)),
@@ -191,6 +194,7 @@ class _Request:
     limit: int | None
     data: str | Path | None
     images: str | Path | None
+    skip_broken: bool = False
     seed: int = 0
 
     def completed(self, *, has_models: bool) -> _Request:
@@ -212,6 +216,7 @@ class _Request:
             limit=run.edits if self.limit is None else self.limit,
             data=self.data or run.locations.get("data"),
             images=self.images or run.locations.get("images"),
+            skip_broken=self.skip_broken or bool(run.broken),
         )
 
 
@@ -267,7 +272,7 @@ def _forecast(
         sampled=len(sample),
         models=tuple(work for effort in took.efforts for work in _work(effort, speeds, times)),
         recalled=round(sum(effort.recalled for effort in took.efforts) * times),
-        own_seconds=took.work.own * times,
+        own_seconds=took.work.outside_models * times,
         cpu_seconds=took.work.cpu * times,
         processes=workers.processes,
         cores=machine.cores,
@@ -309,6 +314,6 @@ class _Clock:
 
 def _work(effort: ModelEffort, speeds: ModelSpeeds, times: float) -> list[ModelWork]:
     return [
-        ModelWork(effort.name, question, round(work.asked * times), speeds.seconds_each(effort, question))
+        ModelWork(effort.name, question, round(work.answers * times), speeds.seconds_each(effort, question))
         for question, work in effort.work.items()
     ]

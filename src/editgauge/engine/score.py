@@ -8,7 +8,7 @@ from pathlib import Path
 from editgauge._util.images import ImageLike
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import Scorer
-from editgauge.options import Pairs
+from editgauge.options import Pairs, ScorerOptions
 
 
 def score(
@@ -58,7 +58,8 @@ def score(
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
 
     """
-    with Scorer(protocol, models, judge, model=model, prompts=prompts) as scorer:
+    options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
+    with Scorer.from_options(options) as scorer:
         return scorer.score(
             before,
             after,

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args
 
@@ -17,7 +16,7 @@ from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.engine._judges import read_judge_config
-from editgauge.engine._options import default_protocols, open_protocols_with_models
+from editgauge.engine._options import open_scoring
 from editgauge.engine._perception import MemoryGate, RunPerception, admission_bytes
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import InstructionText, parse_with_judge
@@ -26,7 +25,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models._cache import cache_dir
-from editgauge.options import JudgeOptions, ModelOptions, Pairs
+from editgauge.options import JudgeOptions, ModelOptions, Pairs, ScorerOptions
 from editgauge.protocols.verdict import make_verdict
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 
@@ -49,45 +48,6 @@ class EditDetails(TypedDict, total=False):
     source_caption: str | None
     target_caption: str | None
     fields: str | Path | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerOptions:
-    """Protocols, models and judges to score with: the options of `score`, `Scorer`, `Monitor` and `serve`.
-
-    Attributes:
-        protocol: names of protocols; by default those that say whether the edit was done, the rest kept, and the image
-            free of artifacts.
-        models: model profile.
-        model: models for single roles, as `{"detector": "owlv2-base"}`.
-        judge: language models used as judges.
-        prompts: folder or file with prompts for the judges.
-
-    """
-
-    protocol: Sequence[str] = ()
-    models: str | ModelOptions | None = None
-    model: Pairs = ()
-    judge: str | Pairs | JudgeOptions | None = ()
-    prompts: str | Path | None = None
-
-    @property
-    def model_options(self) -> ModelOptions:
-        """The models as one value."""
-        return (
-            self.models if isinstance(self.models, ModelOptions) else ModelOptions(models=self.models, model=self.model)
-        )
-
-    @property
-    def judge_options(self) -> JudgeOptions:
-        """The judges as one value."""
-        if isinstance(self.judge, JudgeOptions):
-            return self.judge
-        return JudgeOptions(judge=self.judge, prompts=self.prompts)
-
-    def scorer(self) -> Scorer:
-        """Create a scorer with these options."""
-        return Scorer(**{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 class Scorer:
@@ -121,10 +81,18 @@ class Scorer:
         model: Pairs = (),
         prompts: str | Path | None = None,
     ) -> None:
-        options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
+        self._open(ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts))
+
+    @classmethod
+    def from_options(cls, options: ScorerOptions) -> Self:
+        """Create a scorer with options that are one value, as those of a service."""
+        scorer = cls.__new__(cls)
+        scorer._open(options)
+        return scorer
+
+    def _open(self, options: ScorerOptions) -> None:
         self._judge_config = read_judge_config(options.judge_options)
-        names, self.remark = (protocol, "") if protocol else default_protocols(options.model_options)
-        self.protocols, choice = open_protocols_with_models(names, options.model_options, self._judge_config.addresses)
+        self.protocols, choice, self.remark = open_scoring(options, self._judge_config)
         self.models = choice.models
         self._perception = RunPerception(choice.models, cache_dir(), self._judge_config)
         self._gate = MemoryGate()

@@ -81,8 +81,8 @@ class SeenPose:
 class ImageDetections:
     """What was seen, what was not, and what could not be determined."""
 
-    seen: tuple[SeenObject, ...]
-    not_seen: tuple[str, ...]
+    detected: tuple[SeenObject, ...]
+    not_detected: tuple[str, ...]
     cannot_tell: dict[str, str]
     """Phrase to the reason."""
     classes: dict[str, float]
@@ -210,8 +210,8 @@ def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[
     classes = iter(answers.boxes)
     seen_objects = [one for detections in objects.values() for one in _seen_objects(detections, classes)]
     return ImageDetections(
-        seen=tuple(sorted(seen_objects, key=lambda one: -one.confidence)),
-        not_seen=tuple(name for name, detections in objects.items() if not len(detections)),
+        detected=tuple(sorted(seen_objects, key=lambda one: -one.confidence)),
+        not_detected=tuple(name for name, detections in objects.items() if not len(detections)),
         cannot_tell={name: detections.detail for name, detections in unable.items() if name not in named},
         classes=_top(answers.image_classes, 5),
         named=named,

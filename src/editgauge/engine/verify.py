@@ -279,6 +279,7 @@ def _open_edits(run: Run, location: BenchmarkLocation) -> dict[str, Edit]:
         location.benchmark or recorded.get("benchmark") or run.manifest.benchmark,
         location.data or recorded.get("data"),
         location.images or recorded.get("images"),
+        skip_broken=bool(run.manifest.broken),
     )
     edits = [_restore(edit, run.edits[edit.id]) for edit in opened.edits if edit.id in run.edits]
     if edits_sha256(edits) != run.manifest.edits_sha256:

@@ -211,7 +211,7 @@ class Endpoint:
         self._urls = DataUrls()
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """URL without credentials and query."""
         return self._address.public_url
 
@@ -290,7 +290,7 @@ class Endpoint:
             message = f"the endpoint does not accept the key: {message}"
         if status == 404:
             message = (
-                f"{self.place} has no such model, or no chat completions (does the address end in /v1?): {message}"
+                f"{self.location} has no such model, or no chat completions (does the address end in /v1?): {message}"
             )
         if status not in RETRYABLE_STATUS:
             return RequestError(message, fault="rejected", again=False)

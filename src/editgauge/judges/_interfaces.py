@@ -81,7 +81,7 @@ class Client(Protocol):
         ...
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Location of the model, without secrets."""
         ...
 

@@ -87,8 +87,8 @@ class ModelJudge:
         self._ask = ask or Ask()
         self._owns_ask = ask is None
         for call in self.transcripts:
-            if call.prompt_tokens is not None and call.asked["model"] == self.name:
-                has_images = bool(call.asked["images"])
+            if call.prompt_tokens is not None and call.question["model"] == self.name:
+                has_images = bool(call.question["images"])
                 self.ledger.measure(call.estimated_tokens, call.prompt_tokens, has_images=has_images)
 
     async def __aenter__(self) -> Self:
@@ -108,7 +108,7 @@ class ModelJudge:
     @property
     def card(self) -> JudgeCard:
         """Description of the judge."""
-        return JudgeCard(self.name, self._client.client.place, self.parameters)
+        return JudgeCard(self.name, self._client.client.location, self.parameters)
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
         """Return the recorded answer, or request one.
@@ -189,8 +189,8 @@ class ModelJudge:
         fault, detail = (log.fault, log.detail) if log.body is None else self._fault(question, reply)
         call = Call(
             identity=key,
-            asked=description,
-            endpoint=self._client.client.place,
+            question=description,
+            endpoint=self._client.client.location,
             body=log.body,
             model=reply.model,
             fault=fault,

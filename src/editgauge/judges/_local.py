@@ -43,7 +43,7 @@ class LocalModel:
     """
 
     at_once = 1
-    place = "this machine"
+    location = "this machine"
 
     def __init__(self, name: str, device: str | None = None) -> None:
         self._name = name

@@ -183,7 +183,8 @@ def fit_to_schema(value: Any, target: Any) -> Any:
 
 def _fields(value: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
+    for attribute, field in model.model_fields.items():
+        name = field.alias or attribute
         keys = [key for key in value if key == name] or [key for key in value if _same(name, key)]
         if len(keys) == 1:
             fields[name] = fit_to_schema(value[keys[0]], field.annotation)

@@ -19,13 +19,16 @@ from editgauge.judges._endpoint import ChatCompletion
 from editgauge.judges._faults import TRANSIENT_FAULTS, Fault
 from editgauge.results._journal import LineFile, decode_line, encode_line
 
+_QUESTION_KEY = "asked"
+"""Key of the question in a line of a transcript."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A recorded call: question, reply, fault, tokens, cost and timing."""
 
     identity: str
-    asked: Mapping[str, Any]
+    question: Mapping[str, Any]
     """Model, prompt with version, text, form, image hashes, parameters and repetition."""
     endpoint: str
     body: ChatCompletion | None
@@ -57,14 +60,16 @@ class Call:
 
     def to_line(self) -> bytes:
         """Serialize to one line of a transcript."""
-        return encode_line(asdict(self))
+        content = asdict(self)
+        return encode_line({_QUESTION_KEY if name == "question" else name: content[name] for name in content})
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
         """Parse a line; raise `BadRunError` if it is damaged."""
         try:
             stored = decode_line(line, "transcript")
-            return cls(**{**stored, "attempts": tuple(stored["attempts"])})
+            question = stored.pop(_QUESTION_KEY)
+            return cls(**{**stored, "question": question, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
             raise BadRunError(f"not a recorded call ({error})") from error
 

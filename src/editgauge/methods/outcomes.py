@@ -1,9 +1,9 @@
 """Outcomes on disk: a folder in one of the layouts in use, or JSON lines that name the images.
 
 A line is `{"id": edit id, "image_path": file}`, as EvalScope has it too, or `{"id": edit id, "absence": why there is no
-image}`, and may hold `seed` and `prompt`, and what `editgauge edit` remembers besides, `source_prompt` and `seconds`.
-Where no edit has the id, the benchmark's own key of an edit is taken for it, if it is the key of one edit alone. A
-folder that holds `outcomes.jsonl` is read by it, unless a layout is asked for.
+image}`. It may hold `seed` and `prompt`, `rewriter` and the original `instruction` where the prompt was rewritten, and
+what `editgauge edit` adds, `source_prompt` and `seconds`. An id that no edit has is taken for the benchmark's own key
+of an edit, if only one has that key. A folder that holds `outcomes.jsonl` is read by it, unless a layout is requested.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from editgauge.methods._layout_matching import explain_absence, list_faults, rec
 from editgauge.types import Edit, Outcome, id_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OUTCOMES_FILE = "outcomes.jsonl"
-KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
+KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "instruction", "rewriter", "seconds")
 GENERATED_FILES = {OUTCOMES_FILE, "method.json"}
 """What `editgauge edit` writes next to the outcomes."""
 
@@ -88,6 +88,11 @@ class FoundOutcomes:
                 seeds.add(outcome.seed)
         return OutcomeCounts(present, len(self.outcomes) - present, len(seeds))
 
+    @cached_property
+    def rewriters(self) -> Mapping[str, int]:
+        """Number of outcomes by who rewrote their instructions."""
+        return Counter(outcome.rewriter for outcome in self.outcomes if outcome.rewriter)
+
     @property
     def present(self) -> int:
         """How many outcomes have an image."""
@@ -103,6 +108,7 @@ class FoundOutcomes:
             f"{seeds} seeds" if seeds > 1 else "",
             self.how,
             f"{absent} missing" if absent else "",
+            *(f"{n} with a prompt rewritten by {name}" for name, n in self.rewriters.items()),
             f"{n} without every seed" if (n := kinds["missing_seed"]) else "",
             f"{n} in other capitals" if (n := kinds["capitals"]) else "",
             f"{n} second files not used" if (n := kinds["duplicate"]) else "",
@@ -242,6 +248,8 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
         image=None if image is None else folder / image,
         absence=entry.get("absence"),
         prompt=entry.get("prompt"),
+        instruction=entry.get("instruction"),
+        rewriter=entry.get("rewriter"),
     )
 
 

@@ -71,6 +71,8 @@ class MethodPrompt:
     """The caption of the source image, for methods that want both."""
     templates: tuple[str, ...] = ()
     """The template files that made it; none when the edit's own words are used."""
+    rewriter: str | None = None
+    """Who rewrote the edit's instruction, where a prompt file says so."""
 
 
 def render(
@@ -253,8 +255,8 @@ class PromptOptions:
     folder: Path | None = None
     overrides: bool = False
     """Whether the templates come before the words that a benchmark has for an edit."""
-    written: Mapping[str, str] = field(default_factory=dict)
-    """Prompts written out, by the key of `edit_key`; they come before all templates."""
+    written: Mapping[str, MethodPrompt] = field(default_factory=dict)
+    """Prompts written out, by edit id or by the key of `edit_key`; they come before all templates."""
     file: Path | None = None
     """Where they were read."""
 
@@ -278,15 +280,16 @@ class PromptOptions:
         )
         source = prompt.source or edit.source_caption
         reworded = replace(edit, instruction=prompt.text, target_caption=prompt.text, source_caption=source)
-        return PromptedEdit(reworded, method.prompt(reworded), prompt.templates)
+        words = replace(method.prompt(reworded), rewriter=prompt.rewriter)
+        return PromptedEdit(reworded, words, prompt.templates)
 
     def _written_out(self, edit: Edit) -> MethodPrompt | None:
         if self.file is None:
             return None
-        text = self.written.get(edit_key(edit))
-        if text is None:
+        prompt = self.written.get(edit.id) or self.written.get(edit_key(edit))
+        if prompt is None:
             raise BadInputError(f"'{self.file}' has no prompt for the edit '{edit.id}'.")
-        return MethodPrompt(text, templates=(self.file.name,))
+        return prompt
 
     def describe(self) -> dict[str, Any]:
         """Describe what the prompts were made with; custom templates by their content hash."""
@@ -323,21 +326,32 @@ def read_wording(form: str | None, template: str | None, prompts: str | Path | N
 
 WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruction_prompt")
 """As PixLens writes its edits."""
+REWRITTEN_COLUMNS = ("edit_id", "prompt")
+"""Prompts by edit id; a further column `rewriter` names who rewrote the instruction."""
 
 
-def read_prompt_file(file: Path) -> dict[str, str]:
-    """Read prompts from a CSV as PixLens writes it, one row per edit, by type, class, image and target."""
+def read_prompt_file(file: Path) -> dict[str, MethodPrompt]:
+    """Read prompts from a CSV: by edit id, or as PixLens writes them, by type, class, image and target."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             rows = csv.DictReader(opened)
+            if set(REWRITTEN_COLUMNS) <= set(rows.fieldnames or ()):
+                return {row["edit_id"]: _written_prompt(file, row["prompt"], row.get("rewriter")) for row in rows}
             missing = [column for column in WRITTEN_COLUMNS if column not in (rows.fieldnames or ())]
             if missing:
                 raise BadInputError(f"'{file}' lacks the columns {', '.join(missing)} of a CSV of prompts.")
             return {
-                _key(*(row[column] or "" for column in WRITTEN_COLUMNS[:4])): row["instruction_prompt"] for row in rows
+                _key(*(row[column] or "" for column in WRITTEN_COLUMNS[:4])): _written_prompt(
+                    file, row["instruction_prompt"]
+                )
+                for row in rows
             }
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInputError(f"'{file}' cannot be read as a CSV of prompts: {error}.") from error
+
+
+def _written_prompt(file: Path, text: str, rewriter: str | None = None) -> MethodPrompt:
+    return MethodPrompt(text, templates=(file.name,), rewriter=rewriter or None)
 
 
 def edit_key(edit: Edit) -> str:

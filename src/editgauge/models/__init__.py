@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from editgauge._util.registry import Registry
@@ -15,15 +16,16 @@ BUILT_IN: dict[str, str] = import_paths()
 
 models: Registry[Callable[[], Model]] = Registry("model", BUILT_IN)
 
-_VERBS = frozenset({"info", "list_weights", "path", "pull", "verify"})
-_WEIGHTS = frozenset({"available", "weights_of"})
+_LAZY = {
+    **dict.fromkeys(("info", "list_weights", "path", "pull", "verify"), "weights._verbs"),
+    **dict.fromkeys(("available", "weights_of"), "weights"),
+    "selftest": "_selftest",
+}
+"""Public functions and the modules that hold them, imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
     """Load the functions of `editgauge models` on first use."""
-    if name not in _VERBS | _WEIGHTS:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from editgauge.models import weights
-    from editgauge.models.weights import _verbs
-
-    return getattr(_verbs if name in _VERBS else weights, name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -19,14 +19,14 @@ from editgauge.models.roles import ROLES, Model, ModelCard
 from editgauge.models.weights import MissingWeightsError, available, weights_of
 
 FAMILIES: dict[str, str] = {
-    "owl": "owl:OwlDetector",
-    "grounding-dino": "grounding_dino:GroundingDetector",
-    "instance": "instance:InstanceDetector",
-    "instance-masks": "instance:InstanceSegmenter",
-    "sam": "sam:SamSegmenter",
-    "segformer": "semantic:ClassMapper",
-    "clip": "clip:ClipEmbedder",
-    "dino": "dino:DinoEmbedder",
+    "owl": "detectors:OwlDetector",
+    "grounding-dino": "detectors:GroundingDetector",
+    "instance": "detectors:InstanceDetector",
+    "instance-masks": "detectors:InstanceSegmenter",
+    "sam": "segmenters:SamSegmenter",
+    "segformer": "segmenters:ClassMapper",
+    "clip": "embedders:ClipEmbedder",
+    "dino": "embedders:DinoEmbedder",
     "dreamsim": "dreamsim:DreamSim",
     "captioner": "captions:HubCaptioner",
 }

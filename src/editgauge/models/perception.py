@@ -286,7 +286,7 @@ class ModelService(Perception):
         if not any("." in role for role in self._models):
             return self
         view = copy(self)
-        view._models = {
+        view._models = {  # noqa: SLF001 - a copy of this very object
             role: self._models[key] for role, key in models_for(name, {key: key for key in self._models}).items()
         }
         return view

@@ -13,37 +13,37 @@ import numpy as np
 from editgauge._util.images import ImageArray, Pixels, pixel_hash
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._util.text import join_words, with_article
-from editgauge._vision.change_sentences import NOTHING, sentences
+from editgauge._vision.change_sentences import NO_CHANGE, sentences
 from editgauge._vision.changed_regions import ChangedRegion, Changes, find_changes
-from editgauge._vision.disturbances import measure_disturbance
+from editgauge._vision.disturbances import MIN_TEXTURED_CELLS, measure_disturbance
 from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import (
-    HALF_SURE,
-    WHOLE,
+    LOW_CONFIDENCE_FACTOR,
+    MIN_WHOLE_OBJECT_FRACTION,
     Change,
     DetectedObject,
+    changed_fraction,
     object_changes,
     region_changes,
-    share_changed,
 )
 from editgauge._vision.redrawn_changes import (
-    ALL,
-    FAINT_MEANING,
-    MOST,
-    RELAID,
-    SUPPORTS,
+    MAX_LOCATED_FRACTION,
+    MIN_FAINT_MEANING_CHANGE,
+    MIN_MEDIAN_OF_REDRAWN,
+    MIN_WHOLE_IMAGE_FRACTION,
+    SUPPORT_LABELS,
     Meaning,
     Repainted,
+    appeared_or_vanished,
     before_a_new_background,
-    came_or_went,
     is_redrawn,
-    kept_things,
     looks,
     meaning_of,
-    places_of_change,
     recognized_changes,
-    repainted_places,
+    regions_of_change,
+    repainted_regions,
     tint,
+    unchanged_objects,
     without_repeats,
 )
 from editgauge.errors import UnscorableError
@@ -102,25 +102,31 @@ async def redrawn_changes(
     agreed = await gather(*(confirm_change(change, source, edited, perception) for change in candidate_changes))
     certain = [change for change in agreed if change is not None and not _is_another_animal(change, before, after)]
     changes = without_repeats(certain)
-    stable = kept_things(before, after)
-    painted = repainted_places(source, edited, meaning)
+    stable = unchanged_objects(before, after)
+    painted = repainted_regions(source, edited, meaning)
     changes += [_color_change(region, stable) for region in painted if region.colors]
     if meaning.middle < OTHER_IMAGE_MEANING:
         unexplained = [
             region
-            for region in places_of_change(meaning, source.shape[:2])
+            for region in regions_of_change(meaning, source.shape[:2])
             if not _covered_by_changes(region.mask, changes)
         ]
-        changes += [_region_change(region, stable, meaning) for region in unexplained if region.share < MOST]
-    if not changes and meaning.middle < RELAID:
-        faint = places_of_change(meaning, source.shape[:2], FAINT_MEANING)
+        changes += [
+            _region_change(region, stable, meaning) for region in unexplained if region.share < MIN_WHOLE_IMAGE_FRACTION
+        ]
+    if not changes and meaning.middle < MIN_MEDIAN_OF_REDRAWN:
+        faint = regions_of_change(meaning, source.shape[:2], MIN_FAINT_MEANING_CHANGE)
         candidates = [*(region.region for region in painted), *faint, *pixels.regions]
-        changes = [_region_change(region, stable, meaning) for region in candidates[:1] if region.share < MOST]
+        changes = [
+            _region_change(region, stable, meaning)
+            for region in candidates[:1]
+            if region.share < MIN_WHOLE_IMAGE_FRACTION
+        ]
     changes.sort(key=lambda change: -_weight(change, meaning))
     foreground = before_a_new_background(stable, meaning)
     remarks = [
         *looks(source, edited),
-        *(tint(source, edited) if meaning.middle < RELAID else []),
+        *(tint(source, edited) if meaning.middle < MIN_MEDIAN_OF_REDRAWN else []),
         *([] if foreground else _redrawn_extent(meaning, stable, changes)),
     ]
     if not changes and not remarks and not foreground:
@@ -158,7 +164,7 @@ def _still_there(stable: Sequence[DetectedObject], changes: Sequence[Change]) ->
 
 def _redrawn_extent(meaning: Meaning, stable: Sequence[DetectedObject], changes: Sequence[Change]) -> list[str]:
     """Say how much of the image was redrawn, and what can still be recognized."""
-    if meaning.middle < RELAID:
+    if meaning.middle < MIN_MEDIAN_OF_REDRAWN:
         return []
     words = _still_there(stable, changes) if meaning.middle >= OTHER_IMAGE_MEANING or not changes else []
     still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
@@ -169,13 +175,13 @@ def _redrawn_extent(meaning: Meaning, stable: Sequence[DetectedObject], changes:
 
 def _color_change(repainted: Repainted, stable: Sequence[DetectedObject]) -> Change:
     detected = _enclosing_object(repainted.region, stable)
-    if detected is None or float(repainted.region.mask[detected.mask].mean()) < WHOLE:
+    if detected is None or float(repainted.region.mask[detected.mask].mean()) < MIN_WHOLE_OBJECT_FRACTION:
         detected = _region_object(repainted.region, None)
     return Change("recolored", detected, detected, repainted.colors)
 
 
 def _region_change(region: ChangedRegion, stable: Sequence[DetectedObject], meaning: Meaning) -> Change:
-    region_object, kind = _region_object(region, None), came_or_went(region, meaning)
+    region_object, kind = _region_object(region, None), appeared_or_vanished(region, meaning)
     if kind == "appeared":
         return Change(kind, None, region_object)
     if kind == "vanished":
@@ -184,7 +190,10 @@ def _region_change(region: ChangedRegion, stable: Sequence[DetectedObject], mean
     if detected is None:
         return Change(kind, region_object, region_object)
     return Change(
-        kind, detected, _region_object(region, detected.label), part=float(region.mask[detected.mask].mean()) < WHOLE
+        kind,
+        detected,
+        _region_object(region, detected.label),
+        part=float(region.mask[detected.mask].mean()) < MIN_WHOLE_OBJECT_FRACTION,
     )
 
 
@@ -198,8 +207,8 @@ def _enclosing_object(region: ChangedRegion, stable: Sequence[DetectedObject]) -
     candidates = [
         detected
         for detected in stable
-        if detected.label not in SUPPORTS
-        and (detected.mask.mean() < ALL or detected.label == PERSON)
+        if detected.label not in SUPPORT_LABELS
+        and (detected.mask.mean() < MAX_LOCATED_FRACTION or detected.label == PERSON)
         and float(detected.mask[region.mask].mean()) >= MIN_INSIDE_FRACTION
     ]
     return min(candidates, key=lambda detected: float(detected.mask.mean()), default=None)
@@ -288,7 +297,13 @@ async def differences(
 
     """
     result = await _local_differences(source, edited, perception, original)
-    disturbance = measure_disturbance(source, edited, result.pixels.alignment, _large_objects(result.changes))
+    disturbance = measure_disturbance(
+        source,
+        edited,
+        result.pixels.alignment,
+        _large_objects(result.changes),
+        min_textured_cells=MIN_TEXTURED_CELLS,  # sentences are about the whole image
+    )
     if not disturbance.sentences:
         return result
     local = tuple(text for text in result.sentences if result.extent != "nothing")
@@ -313,21 +328,25 @@ async def _local_differences(
     """Describe changed objects and regions in the source's frame."""
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
-        return Differences(pixels, "nothing", (), (), (NOTHING,))
+        return Differences(pixels, "nothing", (), (), (NO_CHANGE,))
     if original is not None:  # models look at the edited image in native resolution, in the source's frame
         image = ImageArray(pixels.alignment.aligned, pixels.alignment.in_own_size(original))
         pixels = replace(pixels, alignment=replace(pixels.alignment, aligned=image))
     aligned = pixels.alignment.aligned
     point = operating_point(perception)
     before, after = await gather(
-        *(detect_objects(perception, image, (), HALF_SURE * point) for image in (source, aligned))
+        *(detect_objects(perception, image, (), LOW_CONFIDENCE_FACTOR * point) for image in (source, aligned))
     )
     height, width = source.shape[:2]
     meaning = await meaning_between(source, pixels, perception) if is_redrawn(source, pixels) else None
     if meaning is not None:
         changes, remarks, foreground = await redrawn_changes(source, pixels, (before, after), meaning, perception)
         extent: Extent = (
-            "background" if foreground else "whole" if meaning.middle >= RELAID or not changes else "places"
+            "background"
+            if foreground
+            else "whole"
+            if meaning.middle >= MIN_MEDIAN_OF_REDRAWN or not changes
+            else "places"
         )
         changes, text_remarks = await _add_details(source, pixels, changes, perception)
         background = [_background_changed(foreground)] if foreground else []
@@ -339,7 +358,7 @@ async def _local_differences(
             for image, objects in ((source, before), (aligned, after))
         )
     )
-    changes = object_changes(source, aligned, before, after, pixels.mask, point)
+    changes = object_changes(source, aligned, before, after, changed=pixels.mask, point=point)
     extent, foreground = _extent(pixels, changes, before, after, point)
     if extent == "places":
         unexplained = [region for region in pixels.regions if not _explained(region.mask, changes)]
@@ -367,7 +386,7 @@ async def _add_details(
 
 def _outline_matters(detected: DetectedObject, changed: BoolMask, point: float) -> bool:
     """Return whether an object is certain, and either changed or is large."""
-    is_touched = share_changed(detected, changed) >= MIN_TOUCHED_FRACTION
+    is_touched = changed_fraction(detected, changed) >= MIN_TOUCHED_FRACTION
     return detected.confidence >= point and (is_touched or bool(detected.mask.mean() >= MIN_FOREGROUND_FRACTION))
 
 
@@ -390,7 +409,7 @@ def _extent(
         for detected in (*before, *after)
         if detected.label
         and detected.confidence >= point
-        and share_changed(detected, pixels.mask) < MAX_UNTOUCHED_FRACTION
+        and changed_fraction(detected, pixels.mask) < MAX_UNTOUCHED_FRACTION
         and detected.mask.mean() >= MIN_FOREGROUND_FRACTION
     ]
     labels = tuple(dict.fromkeys(detected.label for detected in unchanged if detected.label))

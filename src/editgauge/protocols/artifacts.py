@@ -12,7 +12,7 @@ import numpy as np
 from editgauge._util.masks import BoolMask
 from editgauge._util.phrases import without_article
 from editgauge._vision.geometry import box_overlap
-from editgauge._vision.object_changes import HALF_SURE, BoxSides, DetectedObject
+from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR, BoxSides, DetectedObject
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region, Side
@@ -402,7 +402,7 @@ async def _detect(
     perception: Perception, image: Pixels, words: ArtifactLabels, point: float, outlined: set[BoxSides]
 ) -> list[DetectedObject]:
     """Detect everything from half the operating point on, with outlines for some of the boxes."""
-    objects = await detect_objects(perception, image, words.all, HALF_SURE * point)
+    objects = await detect_objects(perception, image, words.all, LOW_CONFIDENCE_FACTOR * point)
     return await outline_objects(perception, image, objects, lambda detected: detected.box in outlined)
 
 

@@ -226,7 +226,7 @@ def _yes_no(answer: Answer[bool]) -> str:
 
 
 def _call_reference(answer: Answer[Any]) -> str:
-    question = answer.call.asked
+    question = answer.call.question
     return f"{question['prompt']}, call {answer.call.identity[:CALL_ID_LENGTH]}"
 
 

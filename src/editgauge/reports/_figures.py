@@ -347,7 +347,7 @@ def plot_sweep(lines: Sequence[SweepLine], option: str, table: ScoreTable) -> Ma
         field.levels((up.low, (up.low + up.high) / 2, up.high)),
         field.places(values[:: -(-len(values) // MAX_TICKS)]),
         label((SWEEP_LEFT + end) / 2, SWEEP_HEIGHT - 6, option, "middle"),
-        label(SWEEP_LEFT, SWEEP_TOP - 11, directed(table.title, table.spec.higher_is_better)),
+        label(SWEEP_LEFT, SWEEP_TOP - 11, directed(table.title, higher_is_better=table.spec.higher_is_better)),
         *(_sweep_line(line, field, SWEEP_OFFSET * (index - (len(lines) - 1) / 2)) for index, line in enumerate(lines)),
         *(_sweep_labels(lines, field) if len(lines) > 1 else []),
     ]

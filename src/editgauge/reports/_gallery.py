@@ -1,4 +1,4 @@
-"""The evidence of a run, ready to be drawn: read in one pass, every distinct piece decoded once."""
+"""The gallery: evidence of a run as drawing instructions, outcomes with scores, verdicts and images."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from editgauge._util.progress import progress
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadRunError
 from editgauge.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
-from editgauge.reports._outcomes import ScoredOutcome, Why
+from editgauge.reports._outcomes import ScoredOutcome
 from editgauge.reports.images import Album, EmbeddedAlbum
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from editgauge.protocols.verdict import Verdict
     from editgauge.reports.context import Context
-    from editgauge.results import Run
+    from editgauge.results import Run, ScoreRecord
 
 Json = dict[str, Any]
 Owner = tuple[str, str, int]
@@ -36,13 +37,13 @@ Owner = tuple[str, str, int]
 
 
 class Marks:
-    """What to draw on the pictures of every outcome, and what to say next to them."""
+    """Evidence of all outcomes as drawing instructions and notes."""
 
     def __init__(self, run: Run, edits: Collection[str] | None = None) -> None:
         self.problem = ""
-        """Why no evidence can be shown at all, if so."""
+        """Why the evidence cannot be read; empty if it can."""
         self.protocols: list[str] = []
-        """Those that left evidence; pieces name them by their indices here."""
+        """Protocols with evidence; pieces refer to them by index."""
         self._of: dict[Owner, dict[int, dict[int, None]]] = {}
         self._distinct: list[Json] = []
         try:
@@ -51,7 +52,7 @@ class Marks:
             self.problem = str(error)
 
     def of(self, edit: str, method: str, seed: int) -> list[Json]:
-        """Everything about one outcome, each piece once, with the protocols that it is `by`."""
+        """Return the distinct pieces of evidence of one outcome, with the indices of their protocols in `by`."""
         pieces = self._of.get((edit, method, seed), {})
         return [{**self._distinct[index], "by": list(by)} for index, by in pieces.items()]
 
@@ -106,7 +107,7 @@ def merge_marks(marks: Iterable[Json]) -> list[Json]:
 
 
 STEPS = 32
-"""Levels on either side of 0; on a photo no eye sees a finer step."""
+"""Color levels on either side of 0."""
 
 
 def as_data_url(heat: Heat) -> str:
@@ -122,35 +123,37 @@ def as_data_url(heat: Heat) -> str:
 
 FACTS = ("subject", "from", "to", "position", "source_caption", "target_caption")
 """Parts of an edit that are shown in addition to its instruction."""
-MOST_THREADS = 8
-"""Each holds a few decoded pictures, so that many cores must not mean much memory."""
-MOST_EMBEDDED = 1_500
-"""Outcomes whose pictures a single file may hold: some thirty megabytes, which a browser still opens at once."""
+MAX_THREADS = 8
+"""Each holds a few decoded images: a limit on memory."""
+MAX_EMBEDDED_OUTCOMES = 1_500
+"""Outcomes whose images a single file holds: about thirty megabytes, which a browser still opens quickly."""
 DIGITS = 7
-"""More than are shown, so that sorting tells apart what looks the same."""
+"""Significant digits: more than are displayed, so that sorting separates values that look equal."""
 ROLES = ("source", "edited", "difference")
 
 
 class Gallery:
-    """Makes the gallery's data and pictures."""
+    """Builder of the gallery's data and images."""
 
     def __init__(self, context: Context, album: Album, *, with_pictures: Collection[str] | None = None) -> None:
         self.context = context
         self.album = album
         self.with_pictures = with_pictures
-        """The edits whose pictures are shown; None for all."""
+        """The edits whose images are included; None for all."""
         self.marks = Marks(context.run, context.sample)
         self.keys = {(table.protocol, table.spec.name): table.decimals for table in context.tables}
-        scores = (score for outcome in context.outcomes for score in outcome.scores.values())
-        self.whys = {why: index for index, why in enumerate(dict.fromkeys(s for s in scores if isinstance(s, Why)))}
+        unscored = (record for outcome in context.outcomes for record in outcome.unscored)
+        reasons = dict.fromkeys((str(record.reason), record.detail) for record in unscored)
+        self.reasons = {reason: index for index, reason in enumerate(reasons)}
+        """Reason and detail of missing scores, by which values of the page refer to them."""
 
-    def data(self, quiet: bool) -> Json:
-        """Everything the page draws the gallery from; makes the pictures."""
+    def data(self, *, quiet: bool) -> Json:
+        """Make the pictures and return everything that the page draws the gallery from."""
         edits, distinct = [], dict[str, int]()
         pictures: list[Json] = []
         with (
             progress("pictures", len(self.context.by_edit), quiet=quiet) as advance,
-            ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as threads,  # the work leaves Python's lock
+            ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_THREADS)) as threads,  # the work leaves Python's lock
         ):
             for drawn in threads.map(self._edit, self.context.by_edit):
                 for holder in (drawn, *drawn["outcomes"]):
@@ -166,7 +169,7 @@ class Gallery:
             {"embedded": dict(sorted(self.album.embedded.items()))} if isinstance(self.album, EmbeddedAlbum) else {}
         )
         scores = [self._score(*key) for key in self.keys]
-        content = {"scores": scores, "protocols": self.marks.protocols, "unscored": list(self.whys)}
+        content = {"scores": scores, "protocols": self.marks.protocols, "unscored": list(self.reasons)}
         return {**content, "pictures": pictures, "edits": edits, **embedded}
 
     def _score(self, protocol: str, name: str) -> Json:
@@ -187,12 +190,12 @@ class Gallery:
             "id": name,
             "type": edit.get("type", ""),
             "instruction": edit.get("instruction", ""),
-            "reading": how_surely_read(edit),
+            "reading": describe_parse(edit),
             **({"groups": edit["groups"]} if edit.get("groups") else {}),
             "facts": [
-                *([words.spaced(part), _said(edit[part])] for part in FACTS if part in edit),
+                *([words.spaced(part), _field_text(edit[part])] for part in FACTS if part in edit),
                 *([words.spaced(name), value] for name, value in edit.get("groups", {}).items()),
-                *_reading(edit),
+                *_parse_facts(edit),
                 *([OWN_SOURCES] if len({outcome.source.path for outcome in outcomes}) > 1 else []),
             ],
             "source": self._source(name, outcomes),
@@ -220,6 +223,8 @@ class Gallery:
             "edited": {"problem": "The method gave no image."},
             "values": [self._value(outcome.scores.get(key)) for key in self.keys],
         }
+        if outcome.edited and self.context.has_verdicts:
+            drawn["verdict"] = _verdict(outcome.verdict)
         if outcome.edited and not self._has_pictures(outcome.edit):
             drawn["edited"] = {"problem": NOT_EMBEDDED}
         elif outcome.edited:
@@ -239,15 +244,28 @@ class Gallery:
     def _has_pictures(self, edit: str) -> bool:
         return self.with_pictures is None or edit in self.with_pictures
 
-    def _value(self, score: float | Why | None) -> float | list[int] | None:
+    def _value(self, record: ScoreRecord | None) -> float | list[int] | None:
         """Return a number, the index of the reason, or nothing."""
-        if isinstance(score, Why):
-            return [self.whys[score]]
-        return None if score is None else float(f"{score:.{DIGITS}g}")
+        if record is None:
+            return None
+        if record.value is None:
+            return [self.reasons[str(record.reason), record.detail]]
+        return float(f"{record.value:.{DIGITS}g}")
 
 
-OWN_SOURCES = ["source shown", "of the first outcome; every method goes on from its own last picture"]
-NOT_EMBEDDED = "No picture: this file holds only those of the worst edits."
+def _verdict(verdict: Verdict) -> Json:
+    answers: Json = {
+        "done": verdict.done,
+        "kept": verdict.kept,
+        "quality": verdict.quality,
+        "confidence": verdict.confidence,
+        "because": [verdict.done_because, verdict.kept_because, verdict.quality_because],
+    }
+    return answers | ({"precision": list(verdict.precision)} if verdict.precision else {})
+
+
+OWN_SOURCES = ["source image", "that of the first outcome; every method starts from its own previous output"]
+NOT_EMBEDDED = "No image: this file holds only those of the worst edits."
 
 
 def worst_edits(context: Context, most_outcomes: int) -> list[str]:
@@ -260,7 +278,7 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
         key = context.headlines[0]
         sign = -1 if context.run.spec(*key).higher_is_better else 1
         for edit, outcomes in context.by_edit.items():
-            values = [score for outcome in outcomes if isinstance(score := outcome.scores.get(key), float)]
+            values = [value for outcome in outcomes if (value := outcome.value(key)) is not None]
             if values:
                 badness[edit] = max(sign * value for value in values)
     order = sorted(context.by_edit, key=lambda edit: -badness.get(edit, float("-inf")))
@@ -273,26 +291,26 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
     return selected
 
 
-def how_surely_read(edit: Json) -> str:
-    """How surely the instruction was understood; empty where the benchmark says what the edit asks for."""
+def describe_parse(edit: Json) -> str:
+    """Return how certain the parse of the instruction is; empty where the benchmark states what the edit asks for."""
     steps = edit["reading"]["steps"] if edit.get("reading") else []
     if any(step["edit_type"] == UNSPECIFIED for step in steps):
-        return "not understood"
-    return "" if not steps else "without doubt" if all(step["sure"] for step in steps) else "doubtful"
+        return "not parsed"
+    return "" if not steps else "certain" if all(step["sure"] for step in steps) else "uncertain"
 
 
-def _reading(edit: Json) -> list[list[str]]:
-    """How the instruction was read, and its steps where it has several."""
+def _parse_facts(edit: Json) -> list[list[str]]:
+    """Return how the instruction was parsed, and its steps if it has several."""
     reading = edit.get("reading")
     if not reading:
         return []
     steps = reading["steps"]
-    facts = [["instruction read", f"by {reading['how']}, {how_surely_read(edit)}"]]
+    facts = [["instruction parsed", f"by {reading['how']}, {describe_parse(edit)}"]]
     if len(steps) > 1:
         named = (" ".join(filter(None, (words.spaced(s["edit_type"]), s["subject"], s["to"]))) for s in steps)
         facts.append(["steps", "; ".join(named)])
     return facts
 
 
-def _said(value: Any) -> str:
+def _field_text(value: Any) -> str:
     return " ".join(str(part) for part in value.values() if part) if isinstance(value, dict) else str(value)

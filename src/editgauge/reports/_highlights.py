@@ -71,7 +71,7 @@ def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context
     spec = context.run.spec(*key)
     low, high = spec.range
     if not (math.isfinite(low) and math.isfinite(high)):
-        values = [value for outcome in outcomes if isinstance(value := outcome.scores.get(key), float)]
+        values = [value for outcome in outcomes if (value := outcome.value(key)) is not None]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
     span = high - low or 1.0
     return lambda value: (value - low if spec.higher_is_better else high - value) / span
@@ -79,7 +79,7 @@ def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context
 
 def _goodness_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
     """Return the scores of the outcome as shares of their scales."""
-    return [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
+    return [scales[key](value) for key in keys if (value := outcome.value(key)) is not None]
 
 
 def _rating(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> tuple[float, float] | None:
@@ -105,11 +105,11 @@ def _score_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Con
 
 def _votes(outcome: ScoredOutcome, context: Context) -> Values:
     """Return each protocol's score on whether the edit was done."""
-    keys = [key for key in context.answers["done"] if isinstance(outcome.scores.get(key), float)]
+    keys = [key for key in context.answers["done"] if outcome.value(key) is not None]
     return [(key[0], _highlight_value(outcome, key, context)) for key in keys]
 
 
 def _highlight_value(outcome: ScoredOutcome, key: ScoreKey, context: Context) -> str:
-    value = outcome.scores.get(key)
+    value = outcome.value(key)
     low, high = context.run.spec(*key).range
-    return text.number(value, 2 if high - low <= 1 else 1) if isinstance(value, float) else "no score"
+    return text.number(value, 2 if high - low <= 1 else 1) if value is not None else "no score"

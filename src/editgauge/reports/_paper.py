@@ -43,20 +43,23 @@ def methods_text(run: Run) -> str:
 
 def methods_markdown(run: Run) -> str:
     """Render the methods section as Markdown, with bold run-in headings."""
-    return _typeset(run, "**{}.** {}", markdown_safe, "", "- {}", "")
+    return _typeset(run, markdown_safe, "**{}.** {}", "- {}")
 
 
 def methods_latex(run: Run) -> str:
     """Render the methods section as LaTeX, with `paragraph` headings; needs no package."""
-    return _typeset(run, r"\paragraph{{{}.}} {}", latex_safe, r"\begin{itemize}", r"  \item {}", r"\end{itemize}")
+    return _typeset(run, latex_safe, r"\paragraph{{{}.}} {}", r"  \item {}", (r"\begin{itemize}", r"\end{itemize}"))
 
 
-def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point: str, after: str) -> str:
+def _typeset(
+    run: Run, safe: Callable[[str], str], head: str, item: str, environment: tuple[str, str] = ("", "")
+) -> str:
     parts = []
     for part in paragraphs(run):
         lines = [head.format(safe(part.title), safe(part.text))]
         if part.points:
-            lines += [before, *(point.format(safe(point_text)) for point_text in part.points), after]
+            begin, end = environment
+            lines += [begin, *(item.format(safe(point)) for point in part.points), end]
         parts.append("\n".join(lines).rstrip())
     return "\n\n".join(parts) + "\n"
 

@@ -28,7 +28,8 @@ from editgauge.analysis.summary import (
     headlines,
     summarize,
 )
-from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
+from editgauge.errors import BadRunError
+from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, has_verdicts, read_outcomes
 from editgauge.reports._score_tables import ScoreTable, score_tables
 from editgauge.reports.pages import frame
 from editgauge.types import QUESTIONS, Question
@@ -143,7 +144,10 @@ class Context:
     @cached_property
     def by_edit(self) -> dict[str, list[ScoredOutcome]]:
         """The outcomes of every edit that is shown, edits in the benchmark's order."""
-        return collect(self.run, self.sample)
+        try:
+            return read_outcomes(self.run, self.sample)
+        except BadRunError:  # damaged evidence, which the page reports
+            return read_outcomes(self.run, self.sample, with_notes=False)
 
     @cached_property
     def outcomes(self) -> list[ScoredOutcome]:
@@ -152,20 +156,26 @@ class Context:
 
     @cached_property
     def incomplete(self) -> list[ScoredOutcome]:
-        """Every outcome of the run that lacks a score, be it one that does not apply."""
+        """Every outcome of the run that lacks a score, even one that does not apply."""
         if self.sample is None:
-            return [outcome for outcome in self.outcomes if outcome.whys]
-        return [outcome for group in gathered(self.tally.incomplete()).values() for outcome in group]
+            return [outcome for outcome in self.outcomes if outcome.unscored]
+        by_edit = read_outcomes(self.run, self.tally.incomplete_edits(), with_notes=False)
+        return [outcome for group in by_edit.values() for outcome in group if outcome.unscored]
 
     @cached_property
     def tally(self) -> Tally:
-        """The outcomes of the whole run, counted."""
+        """Counts over all outcomes of the run."""
         return Tally.of(self.run)
 
     @cached_property
     def counts(self) -> ScoredCounts:
         """How many outcomes have scores."""
         return self.tally.counts(planned=self.run.planned)
+
+    @cached_property
+    def has_verdicts(self) -> bool:
+        """Whether a protocol tells if an edit was done, so that outcomes have a verdict."""
+        return has_verdicts(self.run)
 
     @cached_property
     def judged(self) -> int | None:

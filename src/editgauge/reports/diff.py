@@ -14,11 +14,11 @@ from editgauge.analysis.outcomes import scored_outcomes, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
-from editgauge.reports._outcomes import collect
+from editgauge.reports._outcomes import read_outcomes
 from editgauge.reports.context import write_page
 from editgauge.reports.images import EmbeddedAlbum
 from editgauge.reports.pages import claim_html_file
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run
 from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ MAX_EXAMPLES = 12
 MIN_CHANGE = 0.01
 """A change by a smaller share of the scale is none to look at."""
 OLD, NEW = "first", "second"
-OutcomeId = tuple[str, str, int]
-"""Edit, method, seed."""
 
 
 def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> RunDifference:
@@ -101,7 +99,7 @@ def write_changes(first: Run, second: Run, changes: RunDifference, file: Path) -
     moves = {key: _moves(*pair, specs) for key, pair in pairs.items()}
     album = EmbeddedAlbum()
     examples = {
-        better: [_changed(key, *pairs[key], moves[key], second, album) for key in _most(moves, better=better)]
+        better: [_changed(*pairs[key], moves[key], second, album) for key in _most(moves, better=better)]
         for better in (True, False)
     }
     table, verdicts = _table(first, second, specs)
@@ -125,10 +123,10 @@ def write_changes(first: Run, second: Run, changes: RunDifference, file: Path) -
 
 def _names(first: Run, second: Run) -> tuple[str, str]:
     """Return the names of the folders, with their parents if they are equal."""
-    one, two = first.folder.resolve(), second.folder.resolve()
-    if one.name != two.name:
-        return one.name, two.name
-    return f"{one.parent.name}/{one.name}", f"{two.parent.name}/{two.name}"
+    old, new = first.folder.resolve(), second.folder.resolve()
+    if old.name != new.name:
+        return old.name, new.name
+    return f"{old.parent.name}/{old.name}", f"{new.parent.name}/{new.name}"
 
 
 def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterable[str]) -> list[str]:
@@ -149,9 +147,9 @@ def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
     return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in in_first]
 
 
-def _pairs(first: Run, second: Run) -> dict[OutcomeId, tuple[ScoredOutcome, ScoredOutcome]]:
+def _pairs(first: Run, second: Run) -> dict[OutcomeKey, tuple[ScoredOutcome, ScoredOutcome]]:
     before, after = (
-        {(outcome.edit, outcome.method, outcome.seed): outcome for group in collect(run).values() for outcome in group}
+        {outcome.key: outcome for group in read_outcomes(run, with_notes=False).values() for outcome in group}
         for run in (first, second)
     )
     return {key: (before[key], after[key]) for key in after if key in before}
@@ -161,8 +159,8 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
     """Return the scores that moved enough, the largest change first."""
     moves = []
     for key, spec in specs.items():
-        old, new = before.scores.get(key), after.scores.get(key)
-        if isinstance(old, float) and isinstance(new, float):
+        old, new = before.value(key), after.value(key)
+        if old is not None and new is not None:
             low, high = spec.range
             span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
             gain = (new - old if spec.higher_is_better else old - new) / span
@@ -171,7 +169,7 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
     return sorted(moves, key=lambda moved: -abs(moved.gain))
 
 
-def _most(moves: dict[OutcomeId, list[MovedScore]], *, better: bool) -> list[OutcomeId]:
+def _most(moves: dict[OutcomeKey, list[MovedScore]], *, better: bool) -> list[OutcomeKey]:
     """Return the outcomes with the largest sum over the primary scores."""
     sign = 1 if better else -1
     gains = {key: sign * sum(moved.gain for moved in some) for key, some in moves.items()}
@@ -180,14 +178,9 @@ def _most(moves: dict[OutcomeId, list[MovedScore]], *, better: bool) -> list[Out
 
 
 def _changed(
-    key: OutcomeId,
-    before: ScoredOutcome,
-    after: ScoredOutcome,
-    moves: Sequence[MovedScore],
-    run: Run,
-    album: EmbeddedAlbum,
+    before: ScoredOutcome, after: ScoredOutcome, moves: Sequence[MovedScore], run: Run, album: EmbeddedAlbum
 ) -> ChangedOutcome:
-    edit, method, seed = key
+    edit, method, seed = after.key
     files = (("source", after.source), (OLD, before.edited), (NEW, after.edited))
     return ChangedOutcome(
         title=run.edits.get(edit, {}).get("instruction", "") or edit,
@@ -223,7 +216,7 @@ def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[R
         for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
             before, after = (values_by_edit(of_run, *key, method) for of_run in outcomes)
             pair = merge_tests(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
-            name = Label(directed(_named(key, second), spec.higher_is_better), "/".join(key))
+            name = Label(directed(_named(key, second), higher_is_better=spec.higher_is_better), "/".join(key))
             if pair is None or pair.value is None:
                 rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
                 continue

@@ -40,8 +40,9 @@ from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols.unibench._rules import CONSISTENCY, FIDELITY, average, total
 from editgauge.reports import _paper as paper
+from editgauge.reports._outcomes import has_verdicts, read_verdicts
 from editgauge.reports.sections.standard import set_tables
-from editgauge.results import Run, SetScore
+from editgauge.results import OutcomeKey, Run, SetScore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,9 +63,14 @@ GROUP = "group_"
 """Before the name of a benchmark's own division, in the columns behind the others."""
 
 
+VERDICT_COLUMNS = ("done", "kept", "quality", "confidence", "because")
+"""The verdict on the outcome of a row, in runs with a protocol that tells if an edit was done."""
+
+
 def columns_of(run: Run) -> tuple[str, ...]:
-    """Return the columns of a run's rows, with one for each division of its benchmark."""
-    return (*COLUMNS, *(f"{GROUP}{name}" for name in divisions(run)))
+    """Return the columns of a run's rows, with one for each division of its benchmark, and the verdict."""
+    groups = (f"{GROUP}{name}" for name in divisions(run))
+    return (*COLUMNS, *groups, *(VERDICT_COLUMNS if has_verdicts(run) else ()))
 
 
 def schema_of(run: Run) -> pa.Schema:
@@ -73,7 +79,8 @@ def schema_of(run: Run) -> pa.Schema:
 
 
 def tables_of(run: Run) -> Iterator[pa.Table]:
-    """Every score in the run's order, a bounded number of rows at a time."""
+    """Yield every score in the run's order, a bounded number of rows at a time."""
+    verdicts = {key: verdict.columns for key, verdict in read_verdicts(run).items()} if has_verdicts(run) else None
     groups = {name: values_of(run, name) for name in divisions(run)}
     for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
@@ -83,6 +90,10 @@ def tables_of(run: Run) -> Iterator[pa.Table]:
         for name, values in groups.items():
             column = pa.array(map(values.get, scores["edit"].to_pylist()), pa.string())
             rows = rows.append_column(f"{GROUP}{name}", column)
+        if verdicts is not None:
+            keys = list(map(OutcomeKey, *(scores[column].to_pylist() for column in OutcomeKey._fields)))
+            for name in VERDICT_COLUMNS:
+                rows = rows.append_column(name, pa.array((verdicts[key][name] for key in keys), pa.string()))
         yield rows
     if run.sets:
         yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=schema_of(run))
@@ -122,8 +133,10 @@ def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[b
 
 
 class _Lines(list[str]):
-    """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
-    quotes (before Python 3.13), and readers take that for the end of a line.
+    """Lines of CSV that end with a line feed only.
+
+    A writer with that line terminator would not quote a field with a carriage return (before Python 3.13), which
+    readers take for the end of a line.
     """
 
     def write(self, line: str) -> None:
@@ -336,7 +349,7 @@ def means_of(run: Run) -> list[dict[str, Any]]:
 
 def _mean_of_cell(cell: Cell, rank: Rank | None, group: str = "") -> dict[str, Any]:
     mean = cell.mean
-    row = _row(cell.protocol, cell.spec.name, cell.method, cell.edit_type, mean, cell.scored)
+    row = _row((cell.protocol, cell.spec.name, cell.method, cell.edit_type), mean, cell.scored)
     row |= {
         "group": group,
         "source_images": mean.clusters if mean else 0,
@@ -353,7 +366,7 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
     averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.alternatives.items()}
     for figure, methods in averages.items():
         for method, estimate in methods.items():
-            yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {
+            yield _row((measured.protocol, " ".join(measured.figure.scores), method, ALL), estimate, estimate.n) | {
                 "group": " ".join(f"{name}={value}" for name, value in measured.figure.where.items()),
                 "figure": figure,
                 "source_images": estimate.clusters,
@@ -367,19 +380,17 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
     reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
     if score.value is None:
         reasons.append(f"{score.reason}: {score.detail}".strip(": "))
-    return _row(score.protocol, score.name, score.method, score.edit_type, score, score.n) | {
+    return _row((score.protocol, score.name, score.method, score.edit_type), score, score.n) | {
         "unscored": score.missing,
         "reasons": "; ".join(filter(None, reasons)),
         "interval_method": score.interval_method,
     }
 
 
-def _row(
-    protocol: str, name: str, method: str, edit_type: str, mean: Mean | Estimate | SetScore | None, n: int
-) -> dict[str, Any]:
-    """Return a row with all columns of `MEANS`; the caller fills in more."""
+def _row(key: tuple[str, str, str, str], mean: Mean | Estimate | SetScore | None, n: int) -> dict[str, Any]:
+    """Return a row with all columns of `MEANS`, from protocol, name, method and edit type; the caller fills in more."""
     row: dict[str, Any] = dict.fromkeys(MEANS) | {"group": "", "figure": ""}
-    row |= {"protocol": protocol, "name": name, "method": method, "edit_type": edit_type, "n": n}
+    row |= dict(zip(("protocol", "name", "method", "edit_type"), key, strict=True)) | {"n": n}
     return row | ({"mean": mean.value, "low": mean.low, "high": mean.high} if mean else {})
 
 

@@ -19,11 +19,11 @@ from editgauge.analysis.agree import agree
 from editgauge.analysis.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports import report_sections
-from editgauge.reports._gallery import MOST_EMBEDDED, Gallery, worst_edits
+from editgauge.reports._gallery import MAX_EMBEDDED_OUTCOMES, Gallery, worst_edits
 from editgauge.reports.context import Context
 from editgauge.reports.images import Album, EmbeddedAlbum
 from editgauge.reports.pages import claim_html_file, frame
-from editgauge.results import Run
+from editgauge.results import Run, RunSource
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
@@ -78,7 +78,7 @@ class Tab(NamedTuple):
 
 
 def report(
-    run: str | Path,
+    run: RunSource,
     *,
     out: str | Path,
     quiet: bool = False,
@@ -100,7 +100,7 @@ def report(
         >>> editgauge.report("run", out="report")
 
     Args:
-        run: run folder, finished or not.
+        run: run folder, finished or not, or an open run.
         out: folder for the report: new, empty, or an earlier report. With `single_file` the .html file.
         quiet: print no progress or remarks.
         single_file: one .html file with small images inside, to send around; images of at most 1,500 outcomes, those
@@ -112,10 +112,10 @@ def report(
         wandb: also log the means to this Weights & Biases project; needs `pip install 'editgauge[wandb]'`.
 
     """
-    opened = Run.open(Path(run))
+    opened = Run.open(run)
     has_answers = ratings is not None or choices is not None or triplets is not None
     agreement = (
-        agree(run, ratings=ratings, choices=choices, score=(), triplets=triplets, judge_choices=judge_choices)
+        agree(opened, ratings=ratings, choices=choices, score=(), triplets=triplets, judge_choices=judge_choices)
         if has_answers
         else None
     )
@@ -129,7 +129,7 @@ def report(
 def _folder(context: Context, folder: Path, *, quiet: bool) -> Path:
     _claim_folder(folder)
     album = Album(folder / IMAGE_FOLDER)
-    page = _page(context, Gallery(context, album), quiet, "img-src 'self' file: data:")
+    page = _page(context, Gallery(context, album), "img-src 'self' file: data:", quiet=quiet)
     write_bytes(folder / PAGE, page)  # last: what it shows is there by now
     album.finish()
     return folder / PAGE
@@ -138,15 +138,16 @@ def _folder(context: Context, folder: Path, *, quiet: bool) -> Path:
 def _single_file(context: Context, file: Path, *, quiet: bool) -> Path:
     claim_html_file(file, "`single_file`", "report.html")
     note, selected = "This single file holds small images only.", None
-    if context.counts.outcomes > MOST_EMBEDDED:
-        selected = frozenset(worst_edits(context, MOST_EMBEDDED))
+    if context.counts.outcomes > MAX_EMBEDDED_OUTCOMES:
+        selected = frozenset(worst_edits(context, MAX_EMBEDDED_OUTCOMES))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
         note += (
             f" It has those of {len(selected):,} of {len(context.by_edit):,} edits, {by}; the others have numbers only."
         )
         log_info(f"{note} A report folder shows all: leave out `single_file`.", quiet=quiet)
     context = replace(context, gallery_note=note)
-    write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=selected), quiet, "img-src data:"))
+    gallery = Gallery(context, EmbeddedAlbum(), with_pictures=selected)
+    write_bytes(file, _page(context, gallery, "img-src data:", quiet=quiet))
     return file
 
 
@@ -159,12 +160,12 @@ def _claim_folder(folder: Path) -> None:
     write_json(folder / MARKER, {"made_by": "editgauge report", "schema": 1})
 
 
-def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:
+def _page(context: Context, gallery: Gallery, images: str, *, quiet: bool) -> bytes:
     page = context.render(
         "index.html.j2",
         tabs=_tabs(_parts(context)),
         damage=text.without_folders(gallery.marks.problem),
-        data=gallery.data(quiet),
+        data=gallery.data(quiet=quiet),
         **frame(images, STYLES, SCRIPTS),
     )
     return page.encode("utf-8", "replace")

@@ -73,6 +73,8 @@ class Manifest:
     """Of the file with readings of the instructions; nothing where the run was given none."""
     locations: dict[str, str] = field(default_factory=dict)
     """Where the benchmark is (`benchmark`, for a folder of the user's own) and its files (`data`, `images`)."""
+    broken: list[str] = field(default_factory=list)
+    """Problems of the benchmark's data that were skipped."""
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:
@@ -178,6 +180,7 @@ def manifest_problems(stored: dict[str, Any]) -> list[str]:
         "sets_sha256": lambda value: value == "" or _is_hash(value),
         "shard": _is_text,
         "places": lambda value: _is_mapping(value, str),
+        "broken": lambda value: isinstance(value, list) and _are_texts(value),
         "protocols": lambda value: _is_mapping(value, dict) and all(map(_is_protocol, value.values())),
     }
     damaged = [name for name, fits in checks.items() if name in stored and not fits(stored[name])]

@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 from editgauge._util.caching import LRUCache
 from editgauge.engine._schedule import MAX_SILENCE_SECONDS, start_process
-from editgauge.engine.scorer import Scorer, ScorerOptions
+from editgauge.engine.scorer import Scorer
 from editgauge.errors import EditGaugeError
+from editgauge.options import ScorerOptions
 from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
 from editgauge.types import Reason
 

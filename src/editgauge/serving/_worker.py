@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 from editgauge.engine._scoring import crash
 from editgauge.engine._worker import PIPE_ERRORS, MessageWriter, open_pipes
-from editgauge.engine.scorer import ScorerOptions
+from editgauge.engine.scorer import Scorer
 from editgauge.errors import EditGaugeError
+from editgauge.options import ScorerOptions
 from editgauge.serving._schema import ScoreRequest
 from editgauge.serving._scoring import STOP, OneScorer
 
@@ -48,7 +49,7 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
         send(number, content)
 
     threading.Thread(target=listen, daemon=True).start()
-    with options.scorer() as scorer:
+    with Scorer.from_options(options) as scorer:
         scoring = OneScorer(scorer)
         while (message := await messages.get()) is not None:
             number, question = message

@@ -6,13 +6,15 @@ import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from editgauge._util.images import ImageLike, png_bytes, read_image
 from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     import httpx
+
+    from editgauge.engine.scorer import EditDetails
 
 
 class ServiceError(EditGaugeError):
@@ -51,17 +53,26 @@ class ScoreClient:
         """Close the connections."""
         self._http.close()
 
-    def score(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> dict[str, Any]:
+    def score(
+        self,
+        before: ImageLike,
+        after: ImageLike,
+        instruction: str,
+        *,
+        evidence: bool = False,
+        **details: Unpack[EditDetails],
+    ) -> dict[str, Any]:
         """Return the verdict, reward and scores of one edited image.
 
         Args:
             before: source image: a path, a PIL image or an array.
             after: edited image.
             instruction: what the edit asks for.
-            fields: further fields of the request, such as `edit_type`, `subject`, `to`, `mask` or `evidence=True`.
+            evidence: return boxes, outlines and notes with every score.
+            details: what is known about the edit, as in `editgauge.score`, without `fields`.
 
         """
-        return self._post("/v1/score", _request(before, after, instruction, **fields))
+        return self._post("/v1/score", _request(before, after, instruction, evidence=evidence, **details))
 
     def batch(self, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """For each item a `result` or an `error`; an item has the arguments of `score` by name."""

@@ -24,7 +24,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.options import Pairs
+from editgauge.options import JudgeOptions, ModelOptions, Pairs, ScorerOptions
 from editgauge.types import Edit
 
 Editor = Callable[[Image.Image, str], ImageLike]
@@ -97,9 +97,9 @@ class Monitor:
         limit: int = 8,
         every: int = 1,
         protocol: Sequence[str] = (),
-        models: str | None = None,
+        models: str | ModelOptions | None = None,
         model: Pairs = (),
-        judge: str | Pairs = (),
+        judge: str | Pairs | JudgeOptions | None = (),
         prompts: str | Path | None = None,
         log_to: Sequence[str] | None = None,
         data: str | Path | None = None,
@@ -112,7 +112,8 @@ class Monitor:
         self._edits: list[Edit] = list(open_benchmark(benchmark, data=data, images=images).edits[:limit])
         self._sources = [read_image(edit.source.path) for edit in self._edits]
         self._loggers: list[Logger] = active_loggers(self.folder, log_to)
-        self._scorer = Scorer(protocol, models, judge, model=model, prompts=prompts).__enter__()
+        options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
+        self._scorer = Scorer.from_options(options).__enter__()
 
     def __enter__(self) -> Self:
         return self

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from editgauge._util.progress import log_info
 from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
-from editgauge.engine.scorer import ScorerOptions
+from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.options import Amount, Count, Natural, Pairs, Port
+from editgauge.options import Amount, Count, Natural, Pairs, Port, ScorerOptions
 
 TOKENS_VARIABLE = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -69,7 +69,7 @@ def serve(
             f"Serving at {host} without tokens is open to everyone: pass `tokens`, or set {TOKENS_VARIABLE}."
         )
     options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
-    scorer = options.scorer()
+    scorer = Scorer.from_options(options)
     if scorer.remark:
         log_info(scorer.remark, quiet=quiet)
     number = _choose_processes(processes, scorer.models, judges=bool(judge))

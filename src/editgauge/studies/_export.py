@@ -12,7 +12,7 @@ from typing import Any
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import format_value
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.files import open_text, write_jsonl, write_text
 from editgauge._util.text import csv_text, from_csv_text
 from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
@@ -40,6 +40,7 @@ def write_export(
     study: Study,
     out: Path,
     form: str | None = None,
+    *,
     question: str | None = None,
     rater: str | None = None,
     url: str | None = None,
@@ -179,6 +180,9 @@ def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple
     with open_text(file, "utf-8-sig") as opened:
         reader = csv.DictReader(opened)
         try:
+            questions = [*design.all_questions, *(ANSWER_PREFIX + name for name in design.all_questions)]
+            unknown = [name for name in reader.fieldnames or () if name not in (*METADATA_COLUMNS, *questions)]
+            problems += [f"{file.name}:1: {describe_unknown('column', name, questions)}" for name in unknown]
             for row in reader:
                 yield reader.line_num, _from_cells(row, design)
         except (csv.Error, ValueError) as error:
@@ -192,7 +196,7 @@ def _from_cells(row: Mapping[str, str | None], design: Design) -> dict[str, Any]
     }
     answers: Answers = {}
     for name, question in design.all_questions.items():
-        cell = cells.get(ANSWER_PREFIX + name, "")
+        cell = cells.get(ANSWER_PREFIX + name) or ("" if name in METADATA_COLUMNS else cells.get(name, ""))
         answer = parse_form_value(question, cell.split("|") if question.kind == "multi_choice" else [cell])
         if answer is not None:
             answers[name] = answer

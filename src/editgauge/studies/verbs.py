@@ -89,15 +89,15 @@ def export(
     Args:
         study: study folder.
         out: file to write, .jsonl or .csv; for mturk and label-studio a folder.
-        form: `ratings` or `choices` (for `editgauge agree`), answers (everything), or another tool's format. Default:
-            ratings of outcomes, choices of pairs, answers about attributes.
+        form: `ratings` or `choices` (for `editgauge agree`), answers (everything), `spreadsheet` (a template to fill
+            in), or another tool's format. Default: ratings of outcomes, choices of pairs, answers about attributes.
         question: only this question.
         rater: only this rater, by name or label.
         url: for another tool: address where its raters find the study's folder `images`.
 
     """
     with Study.open(study) as opened:
-        return write_export(opened, Path(out), form, question, rater, url)
+        return write_export(opened, Path(out), form, question=question, rater=rater, url=url)
 
 
 def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> ImportSummary:
@@ -110,7 +110,7 @@ def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Im
     Args:
         study: study folder.
         file: file with the answers.
-        form: `answers`, as `editgauge study export` writes them; or another tool's format.
+        form: `answers`, as `editgauge study export` writes them; `spreadsheet`; or another tool's format.
 
     """
     with Study.open(study) as opened:
@@ -214,7 +214,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
 
 @dataclass(frozen=True, slots=True)
 class StudyAnalysis:
-    """What a study says."""
+    """Results of a study."""
 
     status: StudyStatus
     findings: StudyFindings | None

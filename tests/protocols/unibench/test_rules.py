@@ -15,8 +15,9 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench._rules import cover_objects, cut_out, gray_pair
+from editgauge.protocols.unibench._rules import DEFAULT_READING, cover_objects, cut_out, gray_pair
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
+from tests.golden.published import unibench_table_1
 from tests.protocols.conftest import Boxes, Staged
 
 SIZE = 80
@@ -80,7 +81,12 @@ def _painted(*patches: tuple[tuple[int, int, int, int], tuple[int, int, int]], g
 
 
 def _scored(
-    kind: str, edited: Pixels, seen: Mapping[str, Boxes], protocol: str = "unibench", clip: bool = True, **more: Any
+    kind: str,
+    edited: Pixels,
+    seen: Mapping[str, Boxes],
+    protocol: str = "unibench[cosine]",
+    clip: bool = True,
+    **more: Any,
 ) -> Scores:
     edit = Edit(
         id="e",
@@ -187,9 +193,28 @@ def test_a_softmax_over_one_candidate_says_nothing() -> None:
 def test_variants_have_their_names_and_others_are_refused() -> None:
     assert open_protocol("unibench[softmax]").name == "unibench[softmax]"
     assert "softmax" in open_protocol("unibench[softmax]").deviations[0]
-    assert "raw cosine" in open_protocol("unibench").deviations[0]
+    assert "raw cosine" in open_protocol("unibench[cosine]").deviations[0]
+    assert open_protocol("unibench").deviations == open_protocol("unibench[softmax]").deviations
     with pytest.raises(BadInputError, match="cosine, rescaled, softmax"):
         open_protocol("unibench[sigmoid]")
+
+
+def test_only_the_default_reading_reaches_all_values_of_table_1() -> None:
+    cells = {
+        "change class": [rows["change_class"][0] for rows in unibench_table_1()["models"].values()],
+        "change color": [rows["change_color"][0] for rows in unibench_table_1()["models"].values()],
+        "position of move": [rows["move"][1] for rows in unibench_table_1()["models"].values()],
+    }
+    out_of_reach = {
+        reading: [sum(not low <= value <= high for value in values) for values in cells.values()]
+        for reading, (low, high) in {"cosine": (0.1, 0.4), "rescaled": (0.55, 0.7), "softmax": (0.0, 1.0)}.items()
+    }
+    assert out_of_reach == {"cosine": [0, 0, 5], "rescaled": [5, 5, 4], "softmax": [0, 0, 0]}
+    assert DEFAULT_READING == "softmax"
+
+
+def test_all_scores_of_the_default_lie_between_0_and_1() -> None:
+    assert {spec.range for spec in open_protocol("unibench").scores} == {(0.0, 1.0)}
 
 
 def test_an_edit_of_another_benchmark_cannot_be_told() -> None:

@@ -44,6 +44,7 @@ def test_tasks_show_pictures_and_no_method(make_study: Make, studio: Any, tmp_pa
     assert label_studio.write(study, tmp_path / "out", URL) == 3
     written = (tmp_path / "out" / "tasks.json").read_text("utf-8")
     assert not any(word in written for word in ("sdedit", "imagic", "edit-0"))
+    assert "flipped" not in written, "annotators can read a task's data, and pairs are stored in the order of methods"
     for task in studio(tmp_path / "out").tasks:
         for side in ("source", "left", "right"):
             assert (study.images / task["data"][side].removeprefix(f"{URL}/")).is_file()

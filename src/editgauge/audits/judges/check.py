@@ -73,12 +73,12 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
         raise BadInputError(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
     count = min(MOST_OF_A_RUN, len(calls))
     sampled = [calls[index * len(calls) // count] for index in range(count)]
-    hashes = {image[1] for call in sampled for image in call.asked["images"]}
+    hashes = {image[1] for call in sampled for image in call.question["images"]}
     pictures = _pictures(Run.open(folder), hashes)
     anchors = [
         Anchor(f"run:{call.identity[:16]}", _question(call, pictures), call)
         for call in sampled
-        if all(image[1] in pictures for image in call.asked["images"])
+        if all(image[1] in pictures for image in call.question["images"])
     ]
     if not anchors:
         raise BadInputError(f"The pictures that the judges of '{folder}' saw are no longer where they were.")
@@ -86,12 +86,12 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
 
 
 def _can_be_asked_again(call: Call) -> bool:
-    form: Mapping[str, Any] = call.asked.get("form") or {}
-    return call.fault is None and form.get("kind") in NUMERIC and "repairs" not in call.asked
+    form: Mapping[str, Any] = call.question.get("form") or {}
+    return call.fault is None and form.get("kind") in NUMERIC and "repairs" not in call.question
 
 
 def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
-    description = call.asked
+    description = call.question
     prompt, _, version = str(description["prompt"]).rpartition(".v")
     images = tuple(LabeledImage(label, pictures[pixels]) for label, pixels in description["images"])
     return Question(

@@ -79,12 +79,12 @@ def guess_cost(transcripts: str | Path) -> list[FailureRuleComparison]:
     if not folder.is_dir():
         raise BadInputError(f"There are no transcripts at '{transcripts}'.")
     calls = list(Transcripts(folder))
-    repairs = {str(call.asked["repairs"]): call for call in calls if "repairs" in call.asked}
+    repairs = {str(call.question["repairs"]): call for call in calls if "repairs" in call.question}
     groups: dict[tuple[str, str], list[tuple[Call, Ratings]]] = defaultdict(list)
     for call in calls:
         form = _form(call)
-        if "repairs" not in call.asked and form is not None:
-            groups[str(call.asked["model"]), str(call.asked["prompt"])].append((call, form))
+        if "repairs" not in call.question and form is not None:
+            groups[str(call.question["model"]), str(call.question["prompt"])].append((call, form))
     if not groups:
         raise BadInputError(
             f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale."
@@ -193,7 +193,7 @@ def _read(form: Ratings, text: str | None) -> Mapping[str, float] | None:
 
 def _form(call: Call) -> Ratings | None:
     """Return the recorded form of a call: ratings or a scale."""
-    form: Mapping[str, Any] = call.asked.get("form") or {}
+    form: Mapping[str, Any] = call.question.get("form") or {}
     if form.get("kind") not in ("ratings", "scale"):
         return None
     properties: Mapping[str, Any] = (form.get("schema") or {}).get("properties", {})

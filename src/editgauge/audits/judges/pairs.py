@@ -132,7 +132,7 @@ async def _ask(
     try:
         async with judge:
             answers = await compare_each(judge, pairs, tell, advance)
-            mine = [call for call in judge.transcripts if call.asked["model"] == judge.name]
+            mine = [call for call in judge.transcripts if call.question["model"] == judge.name]
             return findings(pairs, answers, Cost.of(mine, sum(call.cost for call in mine)))
     finally:
         ask.close()

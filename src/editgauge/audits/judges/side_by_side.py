@@ -131,12 +131,12 @@ def _retests(calls: Transcripts, names: Mapping[str, str], photographs: Mapping[
     clusters: dict[str, str] = {}
     for call in calls:
         answer = _answer(call)
-        if answer is not None and "repairs" not in call.asked:
+        if answer is not None and "repairs" not in call.question:
             question = json.dumps(
-                {key: value for key, value in call.asked.items() if key != "repetition"}, sort_keys=True
+                {key: value for key, value in call.question.items() if key != "repetition"}, sort_keys=True
             )
-            groups[str(call.asked["model"])][question].append(answer)
-            sources = (photographs.get(pixels) for _, pixels in call.asked["images"])
+            groups[str(call.question["model"])][question].append(answer)
+            sources = (photographs.get(pixels) for _, pixels in call.question["images"])
             clusters[question] = next((item for item in sources if item is not None), question)
     retests = []
     for model, questions in groups.items():
@@ -164,7 +164,7 @@ def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, floa
 
 def _answer(call: Call) -> Mapping[str, float] | None:
     """Return the numbers in a recorded answer; yes is 1."""
-    form: Mapping[str, Any] = call.asked.get("form") or {}
+    form: Mapping[str, Any] = call.question.get("form") or {}
     if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC:
         return None
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, unquote
 
-from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
@@ -31,109 +31,135 @@ from editgauge.studies.web._state import Fields, read_form
 
 COOKIE = "editgauge_reviewer"
 COOKIE_SECONDS = 365 * 24 * 3600
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 LOCAL = ["127.0.0.1", "localhost"]
 """Another site's name may be made to lead here."""
+HOST = LOCAL[0]
 Form = Annotated[Fields, Depends(read_form)]
+router = APIRouter()
 
 
 def make_app(desk: Desk) -> FastAPI:
     """Create the application for one review file."""
     app = FastAPI(title="Review", openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.desk, app.state.templates = desk, _templates()
     app.add_middleware(Guard, rate=RateLimits().address)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
     app.mount("/house", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
     app.mount("/static", StaticFiles(directory=str(resources.files(__package__ or "") / "static")))
+    app.include_router(router)
     app.add_exception_handler(EditGaugeError, _broken)
-    fill = _templates()
-
-    @app.get("/")
-    def show(request: Request, group: str | None = None, fault: str = "") -> Response:
-        review, reviewer = desk.review, _reviewer(request)
-        if reviewer is None:
-            return _html(fill, "name", title=_title(review))
-        current = review.group(group) if group is not None else _next_open(review)
-        if current is None:
-            raise HTTPException(404, "There is no such group of candidates.")
-        return _html(fill, "review", **group_page(review, current, reviewer), title=_title(review), fault=fault)
-
-    @app.post("/name")
-    def take_name(fields: Form) -> Response:
-        name = " ".join(fields.get("name", [""])[-1].split())[:LONGEST_NAME]
-        answer = RedirectResponse("/", 303)
-        if name:
-            answer.set_cookie(COOKIE, quote(name), COOKIE_SECONDS, httponly=True, samesite="strict")
-        else:
-            answer.delete_cookie(COOKIE)
-        return answer
-
-    @app.post("/decide")
-    def decide(request: Request, fields: Form) -> Response:
-        reviewer = _known_reviewer(request)
-        form = {name: values[-1] for name, values in fields.items()}
-        verdict = next((arg for arg in get_args(Verdict) if arg == form.get("verdict")), None)
-        if verdict is None:
-            raise HTTPException(422, "That is no verdict.")
-        wants_json = "application/json" in request.headers.get("accept", "")
-        try:
-            changed = desk.decide(
-                form.get("candidate", ""), reviewer, verdict, form.get("value", ""), form.get("anchor") or None
-            )
-        except KeyError as error:
-            raise HTTPException(404, "There is no such candidate; load the page again.") from error
-        except UnfitCandidateError as unfit:
-            if wants_json:
-                return JSONResponse({"fault": str(unfit)}, 422)
-            return RedirectResponse(f"/?group={quote(form.get('group', ''))}&fault={quote(str(unfit))}", 303)
-        if not wants_json:
-            return RedirectResponse(f"/?group={quote(changed.group)}", 303)
-        return JSONResponse(_answer(desk.review, changed, reviewer, fill))
-
-    def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
-        """Return the page of a group after a change, or with the reason why it failed."""
-        reviewer = _known_reviewer(request)
-        form = {name: values[-1].strip() for name, values in fields.items()}
-        group, fault = form.get("group", ""), ""
-        try:
-            change(group, reviewer, form)
-        except KeyError as error:
-            raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
-        except UnfitCandidateError as unfit:
-            fault = f"&fault={quote(str(unfit))}"
-        return RedirectResponse(f"/?group={quote(group)}{fault}", 303)
-
-    @app.post("/add")
-    def add(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
-            proposal = read_proposal(form.get("what", ""), form.get("value", ""), form.get("anchor") or None)
-            desk.add(group, reviewer, proposal)
-
-        return changed(request, fields, change)
-
-    @app.post("/color")
-    def color(request: Request, fields: Form) -> Response:
-        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
-            desk.correct_color(group, reviewer, form.get("instance", ""), form.get("color", ""))
-
-        return changed(request, fields, change)
-
-    @app.post("/crop")
-    def crop(request: Request, fields: Form) -> Response:
-        return changed(request, fields, lambda group, _, form: desk.crop(group, _square(form)))
-
-    @app.get("/picture/{index}")
-    def picture(index: int, group: str) -> Response:
-        try:
-            path = desk.picture(group, index)
-            return FileResponse(path, media_type=IMAGE_TYPES[path.suffix.lower()])
-        except KeyError as error:
-            raise HTTPException(404, "There is no such picture.") from error
-
     return app
 
 
+@router.get("/")
+def show(request: Request, group: str | None = None, fault: str = "") -> HTMLResponse:
+    """Show a group of candidates, by default the first open one; ask for the reviewer's name first."""
+    review, reviewer = _desk(request).review, _reviewer(request)
+    if reviewer is None:
+        return _html(request, "name", title=_title(review))
+    current = review.group(group) if group is not None else _next_open(review)
+    if current is None:
+        raise HTTPException(404, "There is no such group of candidates.")
+    return _html(request, "review", **group_page(review, current, reviewer), title=_title(review), fault=fault)
+
+
+@router.post("/name")
+def set_name(fields: Form) -> Response:
+    """Store the reviewer's name in a cookie."""
+    name = " ".join(fields.get("name", [""])[-1].split())[:MAX_NAME_LENGTH]
+    response = RedirectResponse("/", 303)
+    if name:
+        response.set_cookie(COOKIE, quote(name), COOKIE_SECONDS, httponly=True, samesite="strict")
+    else:
+        response.delete_cookie(COOKIE)
+    return response
+
+
+@router.post("/decide")
+def decide(request: Request, fields: Form) -> Response:
+    """Save a decision about a candidate; scripts get JSON, browsers without scripts the page."""
+    desk, reviewer = _desk(request), _require_reviewer(request)
+    form = {name: values[-1] for name, values in fields.items()}
+    verdict = next((arg for arg in get_args(Verdict) if arg == form.get("verdict")), None)
+    if verdict is None:
+        raise HTTPException(422, "That is no verdict.")
+    wants_json = "application/json" in request.headers.get("accept", "")
+    try:
+        changed = desk.decide(
+            form.get("candidate", ""), reviewer, verdict, form.get("value", ""), form.get("anchor") or None
+        )
+    except KeyError as error:
+        raise HTTPException(404, "There is no such candidate; load the page again.") from error
+    except UnfitCandidateError as unfit:
+        return JSONResponse({"fault": str(unfit)}, 422) if wants_json else _to_group(form.get("group", ""), str(unfit))
+    if not wants_json:
+        return _to_group(changed.group)
+    return JSONResponse(_answer(desk.review, changed, reviewer, request.app.state.templates))
+
+
+@router.post("/add")
+def add(request: Request, fields: Form) -> Response:
+    """Add a candidate of the reviewer."""
+
+    def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+        proposal = read_proposal(form.get("what", ""), form.get("value", ""), form.get("anchor") or None)
+        _desk(request).add(group, reviewer, proposal)
+
+    return _change(request, fields, change)
+
+
+@router.post("/color")
+def color(request: Request, fields: Form) -> Response:
+    """Correct the color of an object."""
+
+    def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+        _desk(request).correct_color(group, reviewer, form.get("instance", ""), form.get("color", ""))
+
+    return _change(request, fields, change)
+
+
+@router.post("/crop")
+def crop(request: Request, fields: Form) -> Response:
+    """Crop the image of a group, or undo that."""
+    return _change(request, fields, lambda group, _, form: _desk(request).crop(group, _square(form)))
+
+
+@router.get("/picture/{index}")
+def picture(request: Request, index: int, group: str) -> FileResponse:
+    """Serve an image of a group."""
+    try:
+        path = _desk(request).picture(group, index)
+        return FileResponse(path, media_type=IMAGE_TYPES[path.suffix.lower()])
+    except KeyError as error:
+        raise HTTPException(404, "There is no such picture.") from error
+
+
+def _change(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
+    """Return the page of a group after a change, or with the reason why it failed."""
+    reviewer = _require_reviewer(request)
+    form = {name: values[-1].strip() for name, values in fields.items()}
+    group = form.get("group", "")
+    try:
+        change(group, reviewer, form)
+    except KeyError as error:
+        raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
+    except UnfitCandidateError as unfit:
+        return _to_group(group, str(unfit))
+    return _to_group(group)
+
+
+def _to_group(group: str, fault: str = "") -> RedirectResponse:
+    return RedirectResponse(f"/?group={quote(group)}" + (f"&fault={quote(fault)}" if fault else ""), 303)
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
 def _square(form: dict[str, str]) -> tuple[int, int, int] | None:
-    """Left, top and side of a crop; None where it is to be undone."""
+    """Parse left, top and side of a crop; None undoes it."""
     if form.get("undo"):
         return None
     try:
@@ -158,10 +184,10 @@ def _next_open(review: Review) -> Any:
 
 
 def _reviewer(request: Request) -> str | None:
-    return unquote(request.cookies.get(COOKIE, ""))[:LONGEST_NAME] or None
+    return unquote(request.cookies.get(COOKIE, ""))[:MAX_NAME_LENGTH] or None
 
 
-def _known_reviewer(request: Request) -> str:
+def _require_reviewer(request: Request) -> str:
     reviewer = _reviewer(request)
     if reviewer is None:
         raise HTTPException(401, "Tell your name first: load the page again.")
@@ -179,8 +205,8 @@ def _templates() -> Environment:
     return environment
 
 
-def _html(fill: Environment, template: str, **words: Any) -> HTMLResponse:
-    return HTMLResponse(fill.get_template(f"{template}.html.j2").render(words))
+def _html(request: Request, template: str, **values: Any) -> HTMLResponse:
+    return HTMLResponse(request.app.state.templates.get_template(f"{template}.html.j2").render(values))
 
 
 def _broken(_: Request, error: Exception) -> JSONResponse:
@@ -188,9 +214,6 @@ def _broken(_: Request, error: Exception) -> JSONResponse:
     response = JSONResponse({"fault": f"Not saved: {error}"}, 500)
     add_headers(response.headers)
     return response
-
-
-HOST = "127.0.0.1"
 
 
 def review(
@@ -223,7 +246,6 @@ def review(
         import uvicorn
 
         from editgauge._util.http import server_config
-        from editgauge.builders.review.app import make_app
     except ImportError as error:
         raise EditGaugeError(f"Reviewing needs `pip install 'editgauge[study]'`; it lacks '{error.name}'.") from error
     with socket.socket() as listening:
@@ -232,7 +254,7 @@ def review(
             listening.bind((HOST, port))
         except OSError as error:
             raise BadInputError(
-                f"Port {port} cannot be used: {error.strerror}. Give another --port, or 0 for any."
+                f"Port {port} cannot be used: {error.strerror}. Pass another `port`, or 0 for any."
             ) from error
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         review = desk.review

@@ -27,10 +27,10 @@ from editgauge.builders.review.file import (
     Review,
     ReviewCandidate,
     ReviewPicture,
-    built_beside,
+    benchmark_path,
     decided,
     read_review,
-    review_beside,
+    review_path,
     withdrawn,
     write_review,
 )
@@ -51,7 +51,7 @@ BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench,
 
 
 class UnfitCandidateError(Exception):
-    """Words that a candidate may not have; the message says why."""
+    """A value that a candidate must not have; the message says why."""
 
 
 class Desk:
@@ -64,7 +64,7 @@ class Desk:
     """
 
     def __init__(self, file: Path, images: Path | None = None) -> None:
-        self.file = review_beside(file)
+        self.file = review_path(file)
         self._lock = threading.RLock()
         self._seen = (0, 0)
         self._review = self._read()
@@ -72,10 +72,10 @@ class Desk:
         if images is None and not self.images.resolve().is_relative_to(self.file.parent.resolve()):
             raise BadInputError(
                 f"'{self.file}' says that its pictures lie outside its own folder, in '{self.images}'. A review file "
-                "from others could name any folder of yours; if this one is right, give it with --images."
+                "from others could name any folder of yours; if this one is right, pass it as `images`."
             )
         if not self.images.is_dir():
-            raise BadInputError(f"There is no folder of pictures at '{self.images}'; give --images.")
+            raise BadInputError(f"There is no folder of pictures at '{self.images}'; pass it as `images`.")
 
     @property
     def review(self) -> Review:
@@ -84,7 +84,7 @@ class Desk:
             return self._review if self._stamp() == self._seen else self._read()
 
     def picture(self, group: str, index: int) -> Path:
-        """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
+        """Return the path of an image of a group; raise `KeyError` if there is none inside the image folder."""
         candidates = self.review.group(group)
         if candidates is None or not 0 <= index < len(candidates.pictures):
             raise KeyError(group)
@@ -104,14 +104,12 @@ class Desk:
             candidate = next((item for item in review.candidates if item.id == name), None)
             if candidate is None:
                 raise KeyError(name)
-            changed = self._changed(review, candidate, reviewer, verdict, " ".join(value.split()), anchor)
+            changed = self._changed(review, candidate, reviewer, verdict, value=" ".join(value.split()), anchor=anchor)
             self._save(review.with_candidate(changed))
             return changed
 
     def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
-        """Save a new candidate; raise `KeyError` for an unknown group and `UnfitCandidateError` for an invalid
-        may not have.
-        """
+        """Save a new candidate; raise `KeyError` for an unknown group, `UnfitCandidateError` for an invalid value."""
         with self._lock:
             review, current = self._unibench(group)
             fault = fault_of(proposal, current.pictures[0], review.classes)
@@ -146,7 +144,7 @@ class Desk:
             self._save(changed_review.model_copy(update={"corrections": [*review.corrections, correction]}))
 
     def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
-        """Crops the picture of a group to a square (left, top, side), or undoes that; the old file stays.
+        """Crop the image of a group to a square (left, top, side), or undo that; the old file stays.
 
         Objects that vanish take their candidates with them, until the crop is undone.
         """
@@ -173,6 +171,7 @@ class Desk:
         candidate: ReviewCandidate,
         reviewer: str,
         verdict: Verdict,
+        *,
         value: str,
         anchor: str | None,
     ) -> ReviewCandidate:
@@ -191,7 +190,7 @@ class Desk:
     def _save(self, review: Review) -> None:
         write_review(review, self.file)
         self._review, self._seen = review, self._stamp()
-        BUILD[review.kind](review, built_beside(self.file))
+        BUILD[review.kind](review, benchmark_path(self.file))
 
     def _read(self) -> Review:
         self._seen = self._stamp()

@@ -1,4 +1,4 @@
-"""What people said about each proposed candidate: the file that `build review` shows and saves at every answer.
+"""The review file: proposed candidates and the decisions of reviewers about them.
 
 Every reviewer's last word is kept. A candidate stays unless more reviewers drop it than keep it; between equals, the
 later one decides. Among those who keep it, the latest edit gives its words.
@@ -24,8 +24,8 @@ ENDING = ".review.json"
 Status = Literal["proposed", "accepted", "edited", "dropped"]
 Kind = Literal["unibench", "editval"]
 FieldName = Literal["class", "color", "place", "template", "suits", "operation"]
-LONGEST_VALUE = 500
-Value = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE, pattern=r"\S")]
+MAX_VALUE_LENGTH = 500
+Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE_LENGTH, pattern=r"\S")]
 
 
 class Decision(StrictFields):
@@ -41,7 +41,7 @@ class Decision(StrictFields):
 
 
 class ReviewCandidate(StrictFields):
-    """Something that was proposed, what became of it, and by whom."""
+    """A proposed candidate with the decisions of reviewers."""
 
     id: Text
     group: Text
@@ -111,7 +111,7 @@ class ColorCorrection(StrictFields):
 
 
 class Omission(StrictFields):
-    """Something that was left out, and why."""
+    """An omitted image, object or candidate, with the reason."""
 
     what: Text
     why: Text
@@ -140,7 +140,7 @@ class Review(StrictFields):
         return [candidate for candidate in self.candidates if candidate.group == name]
 
     def by_group(self) -> dict[str, list[ReviewCandidate]]:
-        """All candidates by their group; one pass, for files of many groups."""
+        """Return all candidates by group, in one pass."""
         candidates: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
         for candidate in self.candidates:
             candidates.setdefault(candidate.group, []).append(candidate)
@@ -198,7 +198,7 @@ def _settled(candidate: ReviewCandidate, decisions: Sequence[Decision]) -> Revie
 
 
 def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
-    """By type and by reviewer: how many candidates were taken as proposed, of how many looked at (EditVal's table 2).
+    """Return, by type and reviewer, how many candidates were accepted as proposed, and of how many (EditVal's table 2).
 
     Operations of EditVal have rows of their own: the paper's figures are of classes.
     """
@@ -213,16 +213,16 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
     }
 
 
-def review_beside(out: Path) -> Path:
+def review_path(out: Path) -> Path:
     """Return the path of the review file of a build.
 
-    >>> review_beside(Path("unibench.json")).name
+    >>> review_path(Path("unibench.json")).name
     'unibench.review.json'
     """
     return out if out.name.endswith(ENDING) else out.with_name(f"{out.name.removesuffix('.json')}{ENDING}")
 
 
-def built_beside(review: Path) -> Path:
+def benchmark_path(review: Path) -> Path:
     """Return the path of the file that is built from a review."""
     return review.with_name(f"{review.name.removesuffix(ENDING)}.json")
 

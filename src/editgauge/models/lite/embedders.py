@@ -83,33 +83,27 @@ def _resize_shorter_side(image: Pixels) -> Pixels:
 
 def _augnet_graph(weights: Weights) -> bytes:
     graph = Graph("AugNet")
+
+    def layer(planes: str, conv: str, norm: str, stride: int = 1) -> str:
+        padding = weights[f"{conv}.weight"].shape[2] // 2
+        return graph.normalized_conv(planes, weights, conv, norm, epsilon=EPSILON, stride=stride, padding=padding)
+
+    def bottleneck(planes: str, name: str, stride: int) -> str:
+        around = planes
+        if f"{name}.downsample.0.weight" in weights:
+            around = layer(planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)
+        narrow = graph.add("Relu", layer(planes, f"{name}.conv1", f"{name}.bn1"))
+        middle = graph.add("Relu", layer(narrow, f"{name}.conv2", f"{name}.bn2", stride))
+        return graph.add("Relu", graph.add("Add", layer(middle, f"{name}.conv3", f"{name}.bn3"), around))
+
     planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
-    planes = graph.add("Relu", _normalized_conv(graph, weights, planes, "conv1", "bn1", 2, 3))
-    planes = graph.max_pool(planes, 3, 2, 1)
-    for layer, blocks in enumerate(RESNET_BLOCKS, start=1):
+    planes = graph.max_pool(graph.add("Relu", layer(planes, "conv1", "bn1", 2)), 3, 2, 1)
+    for stage, blocks in enumerate(RESNET_BLOCKS, start=1):
         for block in range(blocks):
-            stride = 2 if layer > 1 and block == 0 else 1
-            planes = _bottleneck(graph, weights, planes, f"layer{layer}.{block}", stride)
+            planes = bottleneck(planes, f"layer{stage}.{block}", 2 if stage > 1 and block == 0 else 1)
     features = graph.add("Flatten", graph.add("GlobalAveragePool", planes))
     matrix, bias = graph.constant(weights["fc.weight"]), graph.constant(weights["fc.bias"])
     return graph.finished(graph.add("Tanh", graph.add("Gemm", features, matrix, bias, transB=1)))
-
-
-def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: int) -> str:
-    """Add a residual bottleneck block."""
-    around = planes
-    if f"{name}.downsample.0.weight" in weights:
-        around = _normalized_conv(graph, weights, planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)
-    narrow = graph.add("Relu", _normalized_conv(graph, weights, planes, f"{name}.conv1", f"{name}.bn1"))
-    middle = graph.add("Relu", _normalized_conv(graph, weights, narrow, f"{name}.conv2", f"{name}.bn2", stride, 1))
-    wide = _normalized_conv(graph, weights, middle, f"{name}.conv3", f"{name}.bn3")
-    return graph.add("Relu", graph.add("Add", wide, around))
-
-
-def _normalized_conv(
-    graph: Graph, weights: Weights, planes: str, conv: str, norm: str, stride: int = 1, padding: int = 0
-) -> str:
-    return graph.normalized_conv(planes, weights, conv, norm, epsilon=EPSILON, stride=stride, padding=padding)
 
 
 DINO_FILE = "dinov2_vits14_patch_8x8.onnx"

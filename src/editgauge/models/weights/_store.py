@@ -424,7 +424,7 @@ def available(name: str) -> bool:
 
 def pull(
     name: str,
-    say: MessageCallback = lambda words: None,
+    say: MessageCallback = lambda _: None,
     *,
     grown: GrowthCallback | None = None,
     accept: str | None = None,

@@ -159,7 +159,7 @@ def _listed(name: str | Sequence[str]) -> list[str]:
 def downloads_shown(*, quiet: bool = False) -> Iterator[ShowDownload]:
     """Show download progress on standard error."""
     if quiet:
-        yield lambda what, total: lambda so_far: None
+        yield lambda _what, _total: lambda _so_far: None
     elif sys.stderr.isatty():
         with _bars() as show:
             yield show

@@ -13,6 +13,7 @@ from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import _rules
 from editgauge.protocols.unibench._rules import (
     CONSISTENCY,
+    DEFAULT_READING,
     FIDELITY,
     READING_DESCRIPTIONS,
     READINGS,
@@ -44,8 +45,8 @@ PART_DESCRIPTIONS = {
     "background_consistency": "1 - LPIPS of the backgrounds.",
 }
 DEVIATIONS = (
-    "The paper does not say which CLIP similarity it takes: this is {}. None is known to be the one of table 1, whose "
-    "position fidelities of 0.7 are out of a raw cosine's reach.",
+    "The paper does not say which CLIP similarity it takes: this is {}. Of three readings only the softmax can reach "
+    "all values of table 1; none is known to be the paper's.",
     "An object is cut out by its mask on the picture's mean color; target and anchor together are a plain crop.",
     "Background is what lies outside the target as it was and as it is, filled with its mean color; anchors are part "
     "of it. 1 - LPIPS is cut at 0.",
@@ -63,23 +64,22 @@ class UniBench(Protocol):
 
     about = "Is the target what and where it should be, and was the rest kept? By instances, CLIP and LPIPS."
     paper = PAPER
-    version = "3"
+    version = "4"
     needs = ("detector", "segmenter")
     uses = ("joint_embedder", "perceptual_distance")
     sets = set_specs("fidelity", "consistency")
 
-    def __init__(self, reading: Reading = "cosine", options: Mapping[str, str] | None = None) -> None:
+    def __init__(self, reading: Reading = DEFAULT_READING, options: Mapping[str, str] | None = None) -> None:
         self._reading = reading
         self.name = format_variant("unibench", options or {})
         self.deviations = (DEVIATIONS[0].format(READING_DESCRIPTIONS[reading]), *DEVIATIONS[1:])
         span = (-1.0, 1.0) if reading == "cosine" else (0.0, 1.0)
-        pictures = (0.0, 1.0) if reading == "rescaled" else (-1.0, 1.0)
-        ranges = {"target_fidelity": span, "position_fidelity": span, "target_consistency": pictures}
+        ranges = {"target_fidelity": span, "position_fidelity": span, "target_consistency": span}
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec(
                 "fidelity", True, span, "Mean of target and position fidelity, as far as the task has them.", "done"
             ),
-            ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, as above.", "kept"),
+            ScoreSpec("consistency", True, span, "Mean of target and background consistency, as above.", "kept"),
             *(ScoreSpec(name, True, ranges.get(name, (0.0, 1.0)), about) for name, about in PART_DESCRIPTIONS.items()),
         )
 

@@ -200,6 +200,8 @@ READING_DESCRIPTIONS: dict[Reading, str] = {
     "rescaled": "the cosine rescaled from [-1, 1] to [0, 1]",
     "softmax": "the softmax over the annotated candidates at CLIP's temperature (cosine times 100)",
 }
+DEFAULT_READING: Reading = "softmax"
+"""The only reading that reaches all values of table 1, see docs/parity/unibench.md."""
 LOGIT_SCALE = 100.0
 """CLIP's learned logit scale, at its training bound."""
 
@@ -223,7 +225,7 @@ class ClipSimilarity:
         return self._rescale(_cosine(image_vector, text_vector))
 
     async def between_images(self, first: Pixels, second: Pixels) -> float:
-        """Return the similarity of two images; softmax leaves the cosine unchanged."""
+        """Return the similarity of two images; with softmax the cosine, at least 0."""
         first_vector, second_vector = await gather(
             self._perception.joint_image(first), self._perception.joint_image(second)
         )
@@ -241,7 +243,9 @@ class ClipSimilarity:
         )
 
     def _rescale(self, cosine: float) -> float:
-        return (1 + cosine) / 2 if self._reading == "rescaled" else cosine
+        if self._reading == "rescaled":
+            return (1 + cosine) / 2
+        return max(0.0, cosine) if self._reading == "softmax" else cosine
 
 
 def _cosine(first: np.ndarray, second: np.ndarray) -> float:

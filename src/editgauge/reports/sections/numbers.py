@@ -156,7 +156,7 @@ def _side_by_side_plot(context: Context, table: ScoreTable) -> Markup:
         row = [cell.cell.mean if (cell := table.rows[kind][column]) else None for kind in kinds]
         marks = [Mark(mean.value, mean.low, mean.high) if mean else None for mean in row]
         series.append(Series(method, [*marks, _total_mark(totals[method].get("by_type")) if all(marks) else None]))
-    title = directed(table.title, table.spec.higher_is_better)
+    title = directed(table.title, higher_is_better=table.spec.higher_is_better)
     spoken = [*(UNIBENCH_NAMES[kind] for kind in kinds), TOTAL]
     return plot_series(series, spoken, table.scale, title, table.decimals)
 

@@ -13,14 +13,15 @@ from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
 from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
-from editgauge.reports._gallery import how_surely_read
+from editgauge.reports._gallery import describe_parse
 from editgauge.reports._highlights import highlights
-from editgauge.reports._outcomes import NOT_APPLICABLE, Why, missing_scores
+from editgauge.reports._outcomes import NOT_APPLICABLE, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
 from editgauge.reports.sections.agreement import disputes, left_out, people_tables
 from editgauge.reports.sections.overview import in_bold, sentences
+from editgauge.reports.sections.verdicts import answers_by_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
@@ -59,15 +60,14 @@ def failures(context: Context) -> list[UnscoredReason]:
     by_reason = {missing.reason: UnscoredReason(missing) for missing in missing_scores(context.incomplete)}
     for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
-        for (protocol, _), score in outcome.scores.items():
-            if isinstance(score, Why):
-                failure = by_reason[score.reason]
-                failure.methods[outcome.method] += 1
-                failure.protocols[protocol] += 1
-                if edit_type:
-                    failure.edit_types[edit_type] += 1
-                if score.detail:
-                    failure.details[score.detail] += 1
+        for record in outcome.unscored:
+            failure = by_reason[str(record.reason)]
+            failure.methods[outcome.method] += 1
+            failure.protocols[record.protocol] += 1
+            if edit_type:
+                failure.edit_types[edit_type] += 1
+            if record.detail:
+                failure.details[record.detail] += 1
     return list(by_reason.values())
 
 
@@ -92,7 +92,15 @@ def _overview(context: Context) -> Content:
         "overview": overview_tables(context.cells, context.methods),
         "of_method": counts,
         "untouched": context.untouched,
+        "done_counts": _done_counts(context),
     }
+
+
+def _done_counts(context: Context) -> dict[str, dict[str, int]]:
+    """Return the answers whether edits were done, by method; empty without verdicts on all outcomes."""
+    if not context.has_verdicts or context.sample is not None:
+        return {}
+    return {method: counts[0] for method, counts in answers_by_method(context).items()}
 
 
 def _methods(context: Context) -> Content | None:
@@ -129,7 +137,7 @@ def _groups(context: Context) -> Content | None:
 def _gallery(context: Context) -> Content:
     reasons = [missing.reason for missing in missing_scores(context.incomplete)]
     note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
-    readings = sorted({how_surely_read(edit) for edit in context.run.edits.values()} - {""})
+    readings = sorted({describe_parse(edit) for edit in context.run.edits.values()} - {""})
     return {
         "edit_types": context.edit_types,
         "divisions": divisions(context.run),

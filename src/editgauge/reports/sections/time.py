@@ -114,9 +114,9 @@ def _time_row(bar: Bar, longest: float, top: float) -> Markup:
     middle = top + ROW_HEIGHT / 2
     parts = [Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL_WIDTH - 10, middle + 4, bar.label)]
     x = float(LABEL_WIDTH)
-    for stage in LEGEND:
+    for stage, meaning in LEGEND.items():
         if width := PLOT_WIDTH * bar.seconds.get(stage, 0.0) / longest:
-            title = f"{LEGEND[stage]}: {number(bar.seconds[stage], 2)} s"
+            title = f"{meaning}: {number(bar.seconds[stage], 2)} s"
             parts.append(
                 Markup(
                     '<rect class="spent-{}" x="{:.2f}" y="{:g}" width="{:.2f}" height="{}"><title>{}</title></rect>'

@@ -17,6 +17,7 @@ BUILT_IN = {
     "editinspector-forms": "editgauge.studies.exchange.editinspector_forms:editinspector_forms",
     "label-studio": "editgauge.studies.exchange.label_studio:label_studio",
     "mturk": "editgauge.studies.exchange.mturk:mturk",
+    "spreadsheet": "editgauge.studies.exchange.spreadsheet:spreadsheet",
 }
 
 

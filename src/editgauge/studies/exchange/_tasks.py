@@ -36,7 +36,7 @@ class ExportedTask:
 
 
 def open_tasks(study: Study) -> list[ExportedTask]:
-    """Every item that still wants raters, and every gold item, in the study's order of chance."""
+    """Return the items that still need raters and all gold items, in the study's random order."""
     query = (
         select(StudyItem)
         .where(or_(StudyItem.is_open, StudyItem.kind == "gold"))
@@ -52,7 +52,7 @@ def open_tasks(study: Study) -> list[ExportedTask]:
 
 def _task(study: Study, index: int, item: StudyItem) -> ExportedTask:
     seed = study.manifest.seed
-    flipped = len(item.content["compared"]) == 2 and draw(2, seed, "side elsewhere", item.key) == 1
+    flipped = is_flipped(study, item)
     attention = study.design.attention
     check = None
     if attention and is_turn(attention.every, index, seed, "attention elsewhere"):
@@ -61,6 +61,11 @@ def _task(study: Study, index: int, item: StudyItem) -> ExportedTask:
     question_ids = {question.id for question in page.questions}
     missing = tuple(question.id for question in study.design.questions if question.id not in question_ids)
     return ExportedTask(pseudonym(study, item.key), flipped, check, page, missing)
+
+
+def is_flipped(study: Study, item: StudyItem) -> bool:
+    """Return whether other tools show the second of a pair on the left."""
+    return len(item.content["compared"]) == 2 and draw(2, study.manifest.seed, "side elsewhere", item.key) == 1
 
 
 def item_texts(design: Design, page: Page) -> dict[str, str]:

@@ -25,6 +25,7 @@ from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange._tasks import (
     ExportedTask,
     image_base_url,
+    is_flipped,
     item_texts,
     items_by_name,
     new_folder,
@@ -114,7 +115,7 @@ def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
 
 def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     page = task.page
-    fields = {"item": task.name, "flipped": "yes" if task.flipped else "no", "text": page.text}
+    fields = {"item": task.name, "text": page.text}  # annotators can read these
     fields |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
         fields |= {"left": page.left, "right": page.right}
@@ -133,7 +134,7 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
         for annotation in task.get("annotations", ()):
             try:
                 if not annotation.get("was_cancelled"):
-                    pages.append(_page(study, items[name], annotation, flipped=data.get("flipped") == "yes"))
+                    pages.append(_page(study, items[name], annotation, flipped=_is_flipped(study, items[name], data)))
             except BadAnswersError as error:
                 problems.append(f"annotation {annotation.get('id')}: {error}")
             except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -153,6 +154,11 @@ def _tasks(file: Path) -> list[Any]:
     if not isinstance(document, list):
         raise BadInputError(f"'{file}' must hold a list of tasks. Export the project in the format JSON.")
     return document
+
+
+def _is_flipped(study: Study, item: StudyItem, data: Mapping[str, Any]) -> bool:
+    """Return whether the second of a pair was on the left; tasks of older versions say so themselves."""
+    return data["flipped"] == "yes" if "flipped" in data else is_flipped(study, item)
 
 
 def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:

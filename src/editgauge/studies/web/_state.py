@@ -1,4 +1,4 @@
-"""What all pages of the web app share: signatures, templates, forms, and who sends a request."""
+"""State shared by all pages of the web app: signatures, templates, forms and visitors."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ class Renderer:
 
     def page(self, template: str, code: int = 200, **words: Any) -> HTMLResponse:
         """Render a template as a response."""
-        return HTMLResponse(self._environment.get_template(f"{template}.html.j2").render(words), code)
+        text = self._environment.get_template(f"{template}.html.j2").render(words)
+        return HTMLResponse(text.encode("utf-8", "replace"), code)  # texts may hold lone surrogates
 
 
 def paragraphs(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 /* The URL holds the view, `#anchor?method=…&sort=…`, so that a link reproduces it. */
 
-const ADDRESS_FIELDS = ["text", "method", "type", ...groupFields, "reading", "status", "reason", "sort", "by", "evidence"];
+const ADDRESS_FIELDS = ["text", "method", "type", ...groupFields, "reading", "done", "status", "reason", "sort", "by", "evidence"];
 const ADDRESS_CHECKBOXES = ["slider", "blind"];
 
 function readAddress() {

@@ -1,6 +1,8 @@
 /* One card per edit: the source, then a column per outcome. */
 
 const TONES = 5;
+const QUESTIONS = [["done", "Done"], ["kept", "Rest kept"], ["quality", "Quality"]];
+const ANSWER_TONES = { yes: "good", well: "good", good: "good", partly: "fair", fair: "fair", no: "bad", poorly: "bad", poor: "bad" };
 const MAX_CARD_NOTES = 3;
 const kindOf = (mark) => (mark.box ? "box" : mark.arrow ? "arrow" : "outline");
 const shapeOf = (mark) => String(mark[kindOf(mark)]);
@@ -41,12 +43,12 @@ function labels(parent, protocol, allMarks, allNotes, damaged = [], maxNotes = I
   const list = add(parent, "ul", { class: "labels" });
   legend(list, marks);
   const addNote = (parent, note) => add(add(parent, "li"), "bdi", {}, note);
-  const limit = notes.length === maxNotes + 1 ? notes.length : maxNotes; /* folding a single note saves nothing */
+  const limit = maxNotes > 0 && notes.length === maxNotes + 1 ? notes.length : maxNotes; /* folding a single note saves nothing */
   for (const note of notes.slice(0, limit)) addNote(list, note);
   const folded = notes.slice(limit);
   if (folded.length === 0) return;
   const details = add(parent, "details", { class: "more labels" });
-  add(details, "summary", {}, `${folded.length} more remarks`);
+  add(details, "summary", {}, limit > 0 ? `${folded.length} more remarks` : `${folded.length} ${folded.length === 1 ? "remark" : "remarks"}`);
   const more = add(details, "ul", { class: "labels" });
   for (const note of folded) addNote(more, note);
 }
@@ -60,22 +62,39 @@ function scoreLine(list, score, value) {
   else add(line, "dd", {}, isScore(value) ? formatScore(value, score.decimals) : "not yet");
 }
 
-function scores(parent, values) {
+/* A score that is not applicable to the edit says so only inside the fold. */
+function scores(parent, values, hasVerdict) {
   const pairs = gallery.scores.map((score, index) => [score, values[index]]);
-  const main = pairs.filter(([score]) => score.headline || score.key === sortKey());
+  const main = pairs.filter(([score]) => (score.headline && !hasVerdict) || score.key === sortKey());
   const others = pairs.filter((pair) => !main.includes(pair));
-  const list = add(parent, "dl", { class: "values" });
+  const list = main.length > 0 ? add(parent, "dl", { class: "values" }) : null;
   for (const [score, value] of main) scoreLine(list, score, value);
   if (others.length === 0) return;
   const details = add(parent, "details", { class: "more" });
-  add(details, "summary", {}, `${others.length} more ${others.length === 1 ? "score" : "scores"}`);
+  add(details, "summary", {}, `${others.length}${main.length > 0 ? " more" : ""} ${others.length === 1 ? "score" : "scores"}`);
   const more = add(details, "dl", { class: "values" });
   for (const [score, value] of others) scoreLine(more, score, value);
 }
 
+/* Three answers with their reasons, and how sure the first one is. */
+function answers(parent, verdict) {
+  const list = add(parent, "dl", { class: "verdict" });
+  const line = (name, answer, reason) => {
+    const row = add(list, "div", { class: ANSWER_TONES[answer] ?? "unknown" });
+    add(row, "dt", {}, name);
+    const cell = add(row, "dd");
+    add(cell, "b", {}, answer);
+    if (reason) add(cell, "bdi", { class: "n" }, reason);
+  };
+  QUESTIONS.forEach(([key, name], index) => line(name, verdict[key], verdict.because[index]));
+  const [right, total] = verdict.precision ?? [];
+  line("Confidence", verdict.confidence, total ? `${right} of ${total} such answers on rated edits were right` : "");
+}
+
 function verdict(parent, outcome) {
+  if (outcome.verdict) answers(parent, outcome.verdict);
   if (outcome.status !== "unscored") {
-    scores(parent, outcome.values);
+    scores(parent, outcome.values, outcome.verdict !== undefined);
     return;
   }
   const [reason, detail] = missingReason(outcome.values.find(Array.isArray));
@@ -150,7 +169,7 @@ function drawOutcome(parent, edit, outcome) {
   opener(column, edit, outcome, "edited", marks);
   if (outcome.difference !== undefined) opener(column, edit, outcome, "difference", [...visible(edit.marks), ...marks]);
   verdict(column, outcome);
-  labels(column, selectedEvidence(), outcome.marks ?? [], outcome.notes ?? [], outcome.damaged, MAX_CARD_NOTES);
+  labels(column, selectedEvidence(), outcome.marks ?? [], outcome.notes ?? [], outcome.damaged, outcome.verdict ? 0 : MAX_CARD_NOTES);
   for (const chart of visible(outcome.curves ?? [])) curves(column, chart);
 }
 

@@ -70,7 +70,7 @@ function drawLarger() {
   for (const problem of outcome?.damaged ?? []) add(side, "p", { class: "warning" }, problem);
   for (const protocol of gallery.protocols.keys()) {
     const drawn = protocol === selectedEvidence() ? marks : []; /* a legend only for what is drawn, remarks of all */
-    labels(side, protocol, drawn, outcome?.notes ?? []);
+    labels(side, protocol, drawn, outcome?.notes ?? [], [], outcome?.verdict ? 0 : Infinity);
   }
   drawMapButtons(side, currentForm());
   for (const chart of outcome?.curves ?? []) curves(side, chart);

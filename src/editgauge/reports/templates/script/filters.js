@@ -6,8 +6,9 @@ const sortKey = () => (filters.elements.sort.value ? filters.elements.by.value :
 function matching() {
   const query = Object.fromEntries(new FormData(filters));
   const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
-  const ofOutcomes = query.method || query.status || query.reason;
+  const ofOutcomes = query.method || query.done || query.status || query.reason;
   const fits = (outcome) => (!query.method || outcome.method === query.method)
+    && (!query.done || outcome.verdict?.done === query.done)
     && (!query.status || outcome.status === query.status)
     && (!query.reason || outcome.values.some((value) => missingReason(value)?.[0] === query.reason));
   const matches = [];
