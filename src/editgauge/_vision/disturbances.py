@@ -223,7 +223,8 @@ def _is_slight(alignment: Alignment) -> bool:
 def _flip(light: NDArray[np.float32], edited_light: NDArray[np.float32]) -> tuple[bool, float] | None:
     """Return whether the frame is mirrored, and its rotation, where a flip explains the image better than no change."""
     before, after = (
-        cv2.resize(values, (FLIP_SIDE, FLIP_SIDE), interpolation=cv2.INTER_AREA) for values in (light, edited_light)
+        np.asarray(cv2.resize(values, (FLIP_SIDE, FLIP_SIDE), interpolation=cv2.INTER_AREA), np.float32)
+        for values in (light, edited_light)
     )
     if min(before.std(), after.std()) < MIN_CONTRAST:
         return None
