@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge._cli._show_inspect import show_inspector_tables
-from editgauge.audits.judges.tables import tables
+from editgauge.audits.tables import tables
 from editgauge.errors import BadInputError
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
