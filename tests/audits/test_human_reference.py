@@ -91,7 +91,7 @@ def test_page_begins_with_a_disagreement(
 
 
 def test_reference_set_needs_ratings(probe_folder: Path, rated_run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="--ground and --ratings go together"):
+    with pytest.raises(BadInputError, match="`ground` and `ratings` go together"):
         audit(protocol=["preservation"], probes=probe_folder, ground=str(rated_run), out=tmp_path / "audit", quiet=True)
 
 
@@ -275,7 +275,7 @@ def test_a_picture_that_cannot_be_read_takes_its_pairs_with_it(place: Path, tmp_
 
 def test_mistakes_are_told(place: Path, tmp_path: Path) -> None:
     file = choices_file(tmp_path, (0, "faithful", "wild", "first"))
-    with pytest.raises(BadInputError, match="give --benchmark and --outcomes"):
+    with pytest.raises(BadInputError, match="give `benchmark` and `outcomes"):
         probes(out=tmp_path / "probes", choices=file)
     with pytest.raises(BadInputError, match="There are no answers about these outcomes"):
         probes(out=tmp_path / "probes", benchmark=place / "photos")

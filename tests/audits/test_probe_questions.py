@@ -151,7 +151,7 @@ def test_a_judge_whose_answers_cannot_be_read_has_no_share(judged: Judged) -> No
 
 
 def test_pairs_want_a_judge(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="give --judge too"):
+    with pytest.raises(BadInputError, match="give `judge` too"):
         audit(out=tmp_path / "audit", probes=folder, pairs=3)
 
 
