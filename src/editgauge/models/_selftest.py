@@ -20,10 +20,9 @@ from editgauge._util.images import Pixels
 from editgauge._vision.geometry import box_overlap
 from editgauge.errors import EditGaugeError, UnknownNameError, summarize_error
 from editgauge.models import models
-from editgauge.models._factory import is_here, make_model
 from editgauge.models.answers import SegmentPrompt, Vector
 from editgauge.models.perception import ModelService, Perception
-from editgauge.models.profiles import PROFILES, models_of
+from editgauge.models.profiles import PROFILES, is_here, make_model, models_of
 from editgauge.models.roles import Inpainter
 
 if TYPE_CHECKING:

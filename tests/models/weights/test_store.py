@@ -16,8 +16,8 @@ import pytest
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, FetchError, UnknownNameError
-from editgauge.models._factory import describe
 from editgauge.models.perception import ModelService
+from editgauge.models.profiles import describe
 from editgauge.models.weights import (
     DamagedWeightsError,
     LicenseNotAcceptedError,
