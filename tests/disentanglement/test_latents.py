@@ -224,7 +224,7 @@ def test_settings_reach_the_pipeline(saved: Callable[[str], Path], tmp_path: Pat
         for number, more in enumerate(choices)
     ]
     assert len({latent.tobytes() for latent in made}) == 4
-    with pytest.raises(BadInputError, match="has no strength; leave --strength out"):
+    with pytest.raises(BadInputError, match="no parameter strength; leave out `strength`"):
         make_latents(small(place, strength=0.5), PROMPTS, tmp_path / "strength", quiet=True)
     with pytest.raises(BadInputError, match="no scheduler 'Euler'"):
         make_latents(small(place, scheduler="Euler"), PROMPTS, tmp_path / "scheduler", quiet=True)
@@ -237,7 +237,7 @@ def test_a_preset_has_the_settings_of_the_public_code_and_yours_go_before() -> N
     assert pipeline_settings("controlnet", {"pipeline": "my-copy"}).pipeline == "my-copy"
     with pytest.raises(UnknownNameError, match="lmc"):
         pipeline_settings("lmc", {})
-    with pytest.raises(BadInputError, match="add --pipeline"):
+    with pytest.raises(BadInputError, match="give `pipeline` as well"):
         pipeline_settings(None, {"guidance": 3.0})
 
 

@@ -188,7 +188,7 @@ def test_on_photographs_what_is_absent_never_passes(
         edits = edit_scores(scores)
         assert set(edits) == {*DEFAULT_PROTOCOLS} - {"preservation"}, text
         assert all(value is None or value < PASS for value in edits.values()), (text, edits)
-        assert scores.verdict.done in {"no", "cannot tell"}, (text, scores.verdict.sentence)
+        assert scores.verdict.done != "yes", (text, scores.verdict.sentence)
 
 
 @pytest.mark.slow
