@@ -56,6 +56,7 @@ BUILT_IN = {
     "captions": "editgauge.reports.sections.numbers:captions_section",
     "sets": "editgauge.reports.sections.standard:sets",
     "agreement": "editgauge.reports.sections.standard:agreement",
+    "checklist": "editgauge.reports.sections.checklist:checklist",
     "judges": "editgauge.reports.sections.judges:section",
     "unscored": "editgauge.reports.sections.standard:unscored",
     "measured": "editgauge.reports.sections.standard:measured",
