@@ -72,7 +72,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory, editgauge: Callable[...,
         shutil.copytree(place / "outcomes", place / "elsewhere" / name)
     shutil.move(place / "elsewhere" / "mine", place / "outcomes" / "mine")
     shutil.move(place / "elsewhere" / "theirs", place / "outcomes" / "theirs")
-    options = ["--outcomes", "mine=outcomes/", "--protocol", "preservation", "--protocol", "editval", *FEW, "-q"]
+    options = ["--outcomes", "mine=outcomes/", "--protocol", "preservation", "--protocol", "pixlens", *FEW, "-q"]
     editgauge("run", "sample", *options, "--out", "run", cwd=place)
     for name in ("baseline", "run-of-ada", "run-of-grace", "run-of-yesterday"):
         shutil.copytree(place / "run", place / name)

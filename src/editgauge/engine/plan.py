@@ -102,6 +102,7 @@ def plan(
     layout: str | None = None,
     allow_outside: bool = False,
     limit: Count | None = None,
+    skip_broken: bool = False,
     models: str | None = None,
     model: Pairs = (),
     attributes: str | Path | None = None,
@@ -154,6 +155,7 @@ def plan(
         limit=limit,
         data=data,
         images=images,
+        skip_broken=skip_broken,
     )
     if is_run(benchmark) or (not outcomes and is_run(out)):
         request = request.completed(has_models=models is not None)
@@ -164,7 +166,9 @@ def plan(
         request.benchmark,
         request.outcomes,
         ScorerOptions(protocol=request.protocol, models=models, model=request.model, judge=judges),
-        data=DataOptions(data=request.data, images=request.images, limit=request.limit),
+        data=DataOptions(
+            data=request.data, images=request.images, limit=request.limit, skip_broken=request.skip_broken
+        ),
         layout=layout,
         allow_outside=allow_outside,
         seed=request.seed,
@@ -190,6 +194,7 @@ class _Request:
     limit: int | None
     data: str | Path | None
     images: str | Path | None
+    skip_broken: bool = False
     seed: int = 0
 
     def completed(self, *, has_models: bool) -> _Request:
@@ -209,14 +214,15 @@ class _Request:
             seed=run.seed,
             shard=read_shard(run.shard or None) if self.shard == COMPLETE else self.shard,
             limit=run.edits if self.limit is None else self.limit,
-            data=self.data or run.places.get("data"),
-            images=self.images or run.places.get("images"),
+            data=self.data or run.locations.get("data"),
+            images=self.images or run.locations.get("images"),
+            skip_broken=self.skip_broken or bool(run.broken),
         )
 
 
 def _known_benchmark(run: Manifest, folder: Path) -> str:
     """Return the run's benchmark by name, or by its path if it has no name."""
-    name = run.places.get("benchmark", run.benchmark)
+    name = run.locations.get("benchmark", run.benchmark)
     if not Path(name).exists() and base_name(name) not in benchmarks:
         raise BadInputError(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
