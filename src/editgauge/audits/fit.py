@@ -44,8 +44,7 @@ from editgauge.audits._measured import (
     write_magicbrush,
 )
 from editgauge.audits.probes import probes as build_probes
-from editgauge.models._factory import describe
-from editgauge.models.profiles import choose_models
+from editgauge.models.profiles import choose_models, describe
 from editgauge.protocols import editgauge
 from editgauge.protocols.editgauge._models import FILE
 

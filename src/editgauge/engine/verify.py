@@ -22,7 +22,7 @@ from editgauge.engine._perception import RunPerception
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.errors import BadImageError, BadRunError, EditGaugeError, UnknownNameError
 from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
-from editgauge.models import _factory
+from editgauge.models import profiles
 from editgauge.options import Natural
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
@@ -259,7 +259,7 @@ def _recompute(run: Run, sample: Sequence[SampledOutcome], location: BenchmarkLo
     try:
         edits = _open_edits(run, location)
     except EditGaugeError as error:
-        moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.places
+        moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.locations
         hint = " Pass its folder as `benchmark`." if moved and not location.benchmark else ""
         recomputed.skip(str(error).splitlines()[0] + hint, sum(outcome.count for outcome in sample))
         return recomputed
@@ -274,7 +274,7 @@ def _open_edits(run: Run, location: BenchmarkLocation) -> dict[str, Edit]:
         EditGaugeError: it is not available, or has other edits than were run.
 
     """
-    recorded = run.manifest.places
+    recorded = run.manifest.locations
     opened = open_benchmark(
         location.benchmark or recorded.get("benchmark") or run.manifest.benchmark,
         location.data or recorded.get("data"),
@@ -316,7 +316,7 @@ def _available_models(run: Run) -> tuple[dict[str, str], str]:
     problems = []
     for role, card in run.manifest.models.items():
         try:
-            current = _factory.describe({role: card["name"]})[role]
+            current = profiles.describe({role: card["name"]})[role]
         except EditGaugeError as error:
             problems.append(str(error).splitlines()[0])
             continue
