@@ -14,13 +14,12 @@ from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
 from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._gallery import describe_parse
-from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import NOT_APPLICABLE, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
 from editgauge.reports.sections.agreement import disputes, left_out, people_tables
-from editgauge.reports.sections.overview import in_bold, sentences
+from editgauge.reports.sections.overview import highlights, in_bold, sentences
 from editgauge.reports.sections.verdicts import answers_by_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
