@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 SMALL_SAMPLE = 50
-"""Below that many source images the overview says that the sample is small."""
+"""Number of source images below which the overview warns of a small sample."""
 FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
 _INTERVAL = re.compile(r" \[([^],]+), ")
@@ -164,7 +164,7 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
     if level:
         parts.append(Markup("{} without a significantly best method").format(format_count(level, "edit type")))
     if too_few == len(context.edit_types) and context.headlines[0] in few:
-        return  # said already
+        return  # stated by another sentence
     if too_few:
         have = "has" if too_few == 1 else "have"
         some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"

@@ -1,4 +1,4 @@
-"""The sections every report has, in the same form as those that others add."""
+"""The sections that every report has."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class SetTable:
     higher_is_better: bool
     kinds: tuple[str, ...]
     rows: dict[str, tuple[tuple[str, str], ...]]
-    """Method to one value per edit type, and how many outcomes it rests on."""
+    """Method to the value and the number of outcomes, per edit type."""
     warnings: tuple[str, ...]
 
 
