@@ -44,7 +44,7 @@ from editgauge.audits.judges.tables import InspectorTables as InspectorTables
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.benchmarks.datasets import DatasetInfo as DatasetInfo
 from editgauge.benchmarks.pairs import PairFiles as PairFiles
-from editgauge.builders._built import BuiltBenchmark as BuiltBenchmark
+from editgauge.builders._common import BuiltBenchmark as BuiltBenchmark
 from editgauge.builders.attributes import AttributesResult as AttributesResult
 from editgauge.builders.calibration import BuiltCalibration as BuiltCalibration
 from editgauge.builders.sheets import ContactSheet as ContactSheet

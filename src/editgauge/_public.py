@@ -213,7 +213,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "AttributesResult": "editgauge.builders.attributes:AttributesResult",
     "AuditCard": "editgauge.audits.cards.result:AuditCard",
     "BestOutcomes": "editgauge.engine.best:BestOutcomes",
-    "BuiltBenchmark": "editgauge.builders._built:BuiltBenchmark",
+    "BuiltBenchmark": "editgauge.builders._common:BuiltBenchmark",
     "BuiltCalibration": "editgauge.builders.calibration:BuiltCalibration",
     "CacheInfo": "editgauge.models._cache:CacheInfo",
     "Comparisons": "editgauge.analysis.compare:Comparisons",

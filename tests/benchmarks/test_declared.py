@@ -6,7 +6,7 @@ import csv
 import json
 import pickle
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -141,7 +141,105 @@ def _hatie(folder: Path, draw: Draw) -> Path:
     return folder
 
 
+def _edit_compass(folder: Path, draw: Draw) -> Path:
+    draw(folder / "Part1" / "ADD" / "images" / "1.png")
+    draw(folder / "Part5" / "Mix" / "images" / "a.png")
+    draw(folder / "Part5" / "Mix" / "images" / "b.png")
+    record = {
+        "save_id": "1",
+        "source_image": "Part1/ADD/images/1.png",
+        "prompt_en": "Add a hat.",
+        "prompt_cn": "加帽子",
+    }
+    several = {
+        **record,
+        "source_image": "Part5/Mix/images/a.png",
+        "reference_image_path": ["Part5/Mix/images/b.png"],
+        "prompt_en": "Let both meet.",
+    }
+    _json(folder / "Part1" / "ADD" / "ADD.json", [record])
+    _json(folder / "Part5" / "Mix" / "Mix.json", [several])
+    return folder
+
+
+def _imagenworld(folder: Path, draw: Draw) -> Path:
+    for entry, images in {"TIE/TIE_A_000001": ["1.png"], "SRIE/SRIE_P_000002": ["1.png", "2.png"]}.items():
+        for name in images:
+            draw(folder / entry / name)
+        metadata = {"prompt_refined": "Make it night.", "cond_images": images, "topic": "A"}
+        _json(folder / entry / "metadata.json", metadata)
+    _json(folder / "TIG" / "TIG_A_000003" / "metadata.json", {"prompt_refined": "A night.", "cond_images": []})
+    return folder
+
+
+def _rededit(folder: Path, draw: Draw) -> Path:
+    draw(folder / "redbench" / "add" / "add-1.png")
+    record = {
+        "id": "1",
+        "source": "redbench/add/add-1.png",
+        "a_to_b_instructions": "加一只猫",
+        "a_to_b_instructions_eng": "Add a cat.",
+        "task": "add",
+    }
+    (folder / "redbench.jsonl").write_text(json.dumps(record))
+    return folder
+
+
+def _texteditbench(folder: Path, draw: Draw) -> Path:
+    for origin in ("data_manual_production", "data_web-sourced_instances"):
+        sample = folder / origin / "Data_Analytics" / "001"
+        draw(sample / "1.jpg")
+        draw(sample / "1_mask.jpg", color=(255, 255, 255))
+        record = {
+            "id": "TextEditing_Data Analytics_001",
+            "topic": "Data Analytics",
+            "prompt": "Delete the title.",
+            "editing_method": "text_delete",
+            "difficulty": "easy",
+            "input_image": "1.jpg",
+        }
+        if origin == "data_manual_production":
+            draw(sample / "text_delete_1.jpg")
+            record["output_image"] = "text_delete_1.jpg"
+        _json(sample / "Data Analytics_001.json", [record] if "output_image" in record else record)
+    return folder
+
+
+def _uniredit(folder: Path, draw: Draw) -> Path:
+    draw(folder / "original_image" / "maze" / "1.png")
+    draw(folder / "reference_image" / "maze" / "1.png")
+    record = {
+        "original_image_path": "original_image/maze/1.png",
+        "reference_image_path": "reference_image/maze/1.png",
+        "instruction": "Draw the way out.",
+        "rules": "No walls are crossed.",
+        "name": "maze",
+        "idx": 1,
+        "reference_effect": "A line to the exit.",
+    }
+    _json(folder / "data.json", [record])
+    return folder
+
+
+def _wiseedit(folder: Path, draw: Draw) -> Path:
+    for subset, count in (("WiseEdit/Awareness/Awareness_1", 1), ("WiseEdit-Complex/WiseEdit_Complex_2", 2)):
+        paths = [f"{subset}/imgs/{number}.png" for number in range(count)]
+        for path in paths:
+            draw(folder / path)
+        columns = ["idx", "prompt", "promptcn", *(f"input_{number + 1}" for number in range(count))]
+        lines = [",".join(columns), ",".join(["1", "Mark the odd one.", "标出", *paths])]
+        name = PurePosixPath(subset).name
+        (folder / subset / f"{name}.csv").write_text("\n".join(lines), "utf-8-sig")
+    return folder
+
+
 WRITERS = {
+    "edit-compass": _edit_compass,
+    "imagenworld": _imagenworld,
+    "rededit": _rededit,
+    "texteditbench": _texteditbench,
+    "uniredit": _uniredit,
+    "wiseedit": _wiseedit,
     "imgedit": _imgedit,
     "kris": _kris,
     "rise": _rise,
@@ -152,7 +250,30 @@ WRITERS = {
     "compbench": _compbench,
     "hatie": _hatie,
 }
+TEXT_GROUPS = {"task": "text_delete", "topic": "Data Analytics", "difficulty": "easy"}
 READ = {
+    "edit-compass": (
+        ["add-1", "mix-1"],
+        None,
+        [{"part": "Part1", "task": "ADD"}, {"part": "Part5", "task": "Mix"}],
+    ),
+    "imagenworld": (
+        ["srie_p_000002", "tie_a_000001"],
+        None,
+        [{"task": "SRIE", "topic": "A"}, {"task": "TIE", "topic": "A"}],
+    ),
+    "rededit": (["add-1"], ["object_addition"], [{"task": "add"}]),
+    "texteditbench": (
+        ["data_manual_production-data_analytics-001", "data_web-sourced_instances-data_analytics-001"],
+        None,
+        [{**TEXT_GROUPS, "origin": origin} for origin in ("data_manual_production", "data_web-sourced_instances")],
+    ),
+    "uniredit": (["maze-1"], None, [{"category": "maze"}]),
+    "wiseedit": (
+        ["awareness_1-1", "wiseedit_complex_2-1"],
+        None,
+        [{"subset": "Awareness_1"}, {"subset": "WiseEdit_Complex_2"}],
+    ),
     "imgedit": (["1082", "673"], ["object_addition", "unspecified"], [{"task": "add"}, {"task": "extract"}]),
     "kris": (["1", "2"], None, [{"category": "temporal_prediction"}] * 2),
     "rise": (
@@ -168,6 +289,12 @@ READ = {
     "hatie": (["23847"], ["object_replacement"], [{"task": "obj_rep"}]),
 }
 OUTCOMES = {
+    "edit-compass": ["en/Part1/ADD/1.png", "en/Part5/Mix/1.png"],
+    "imagenworld": ["TIE/TIE_A_000001/model_output/mine.png", "SRIE/SRIE_P_000002/model_output/mine.png"],
+    "rededit": ["add/add-1.png"],
+    "texteditbench": ["canva/Data_Analytics/001_edited.jpg", "real/Data_Analytics/001_edited.jpg"],
+    "uniredit": ["maze/1.png"],
+    "wiseedit": ["Awareness_1/en/1.png", "WiseEdit_Complex_2/en/1.png"],
     "imgedit": ["1082.png"],
     "kris": ["temporal_prediction/1.jpg", "temporal_prediction/2.jpg"],
     "rise": ["images/temporal_reasoning/temporal_1.png", "images/logical_reasoning/logical_1.png"],
@@ -213,6 +340,19 @@ def test_a_list_of_pictures_gives_further_inputs(tmp_path: Path, draw: Draw) -> 
     assert one.extras["explain_en"] == "It has grown."
     [edit] = _opened("omnicontext", tmp_path, draw).edits
     assert [each.role for each in edit.inputs] == ["subject"]
+
+
+def test_further_pictures_masks_and_references_of_the_newer_sets(tmp_path: Path, draw: Draw) -> None:
+    assert [len(edit.inputs) for edit in _opened("edit-compass", tmp_path, draw).edits] == [0, 1]
+    assert [len(edit.inputs) for edit in _opened("imagenworld", tmp_path, draw).edits] == [1, 0]
+    assert [len(edit.inputs) for edit in _opened("wiseedit", tmp_path, draw).edits] == [0, 1]
+    manual, web = _opened("texteditbench", tmp_path, draw).edits
+    assert (manual.reference is not None, web.reference) == (True, None)
+    assert manual.mask is not None
+    assert manual.mask.render(8, 6).all()
+    [edit] = _opened("uniredit", tmp_path, draw).edits
+    assert edit.reference is not None
+    assert edit.extras["reference_effect"] == "A line to the exit."
 
 
 def test_masks_captions_and_references_are_taken_over(tmp_path: Path, draw: Draw) -> None:

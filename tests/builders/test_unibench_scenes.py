@@ -11,7 +11,7 @@ from editgauge._util.coco import CocoImage, CocoObject
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Polygons, bounding_box
 from editgauge.benchmarks._unibench_annotations import mask_of
-from editgauge.builders._built import OmittedTask
+from editgauge.builders._common import OmittedTask
 from editgauge.builders._unibench_scenes import Box, Chosen, Criteria, EditableScene, Square, best_square, make_scene
 
 Shades = NDArray[np.float64]

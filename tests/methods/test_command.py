@@ -145,8 +145,9 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(
 def test_a_null_byte_in_the_words_costs_only_its_edit(
     script: Callable[..., str], make_edit: MakeEdit, photo: Pixels
 ) -> None:
+    method = Command("mine", script("", "{source} {output} {style}"), {"style": "a\0b"})
     with pytest.raises(CannotEditError, match="cannot be started"):
-        Command("mine", script("", "{source} {output} {caption}")).edit(make_edit(target_caption="a\0b"), photo, 0)
+        method.edit(make_edit(), photo, 0)
 
 
 def test_all_that_is_wrong_with_a_command_is_told_at_once() -> None:

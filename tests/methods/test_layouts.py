@@ -33,9 +33,9 @@ def _png() -> bytes:
 PNG = _png()
 
 
-def make_edit(name: str, kind: str = "color", follows: str | None = None, **extras: Any) -> Edit:
+def make_edit(edit_id: str, kind: str = "color", follows: str | None = None, **extras: Any) -> Edit:
     source = ImageFile("source.png", Path("/nowhere/source.png"))
-    return Edit(id=name, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
+    return Edit(id=edit_id, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
 
 
 def write(folder: Path, *names: str) -> Path:
@@ -101,6 +101,31 @@ CASES = [
         (make_edit("a", image_id="7", prompts=["Make it blue", "blue cat"]), "EditVal/000000000007/blue cat.png"),
         (make_edit("b", image_id="7", prompts=["Why?"]), "EditVal/000000000007/WhyQQ.png"),
         (make_edit("c", image_id="12", prompts=["Make it blue"]), "EditVal/000000000012/Make it blue.png"),
+    ),
+    case(
+        "edit-compass",
+        "Edit-Compass",
+        (make_edit("a", part="Part1", task="ADD", save_id="1"), "Part1/ADD/1.png"),
+        (make_edit("b", part="Part1", task="ADD", save_id="2"), "Part1/ADD/2.png"),
+        (make_edit("c", part="Part5", task="Mix", save_id="1"), "Part5/Mix/1.png"),
+    ),
+    case(
+        "rededit",
+        "REDEdit-Bench",
+        *(
+            (
+                make_edit(name, task=name, source=f"redbench/{name}/{name}-1.png", a_to_b_instructions="x"),
+                f"{name}/{name}-1.png",
+            )
+            for name in ("add", "remove", "text")
+        ),
+    ),
+    case(
+        "uniredit",
+        "UniREditBench",
+        (make_edit("a", name="maze", idx=1), "maze/1.png"),
+        (make_edit("b", name="maze", idx=2), "maze/2.png"),
+        (make_edit("c", name="sudoku", idx=1), "sudoku/1.png"),
     ),
     case(
         "pie_bench",
@@ -190,8 +215,12 @@ EVERY_EXTRA = {key: f"no-{key}" for one in CASES for edit in one.edits for key i
 each_case = pytest.mark.parametrize("one", CASES, ids=lambda one: one.layout)
 
 
+OTHERS = {"hatie", "imagenworld", "texteditbench", "wiseedit"}
+"""Their paths follow from folders or methods; they are tested with their benchmarks."""
+
+
 def test_every_layout_has_a_case() -> None:
-    assert {one.layout for one in CASES} | {"hatie"} == set(LAYOUTS)  # any prefix: it has a test of its own
+    assert {one.layout for one in CASES} | OTHERS == set(LAYOUTS)
     assert [name for name in LAYOUTS if layouts.get(name).name != name or not layouts.get(name).about] == []
 
 

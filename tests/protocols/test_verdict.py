@@ -97,7 +97,7 @@ def test_where_nothing_tells_it_says_what_to_add() -> None:
     verdict = make_verdict([row("editval", "edit", None, unknown, "unknown_word")])
     assert verdict.done == "cannot tell"
     assert "submarine" in verdict.done_because
-    assert "--models best" in verdict.sentence
+    assert "`models='best'`" in verdict.sentence
 
 
 def test_scores_that_do_not_exist_are_not_made_up() -> None:
@@ -116,14 +116,14 @@ KEPT = row("editgauge", "kept", 0.9)
 
 
 def test_what_would_help_is_said_once() -> None:
-    advice = "--models best looks for any word, --judge asks a vision-language model"
+    advice = "`models='best'` looks for any word, `judge` asks a vision-language model"
     verdict = make_verdict(
         [
             row("editval", "edit", None, "no model looked for 'hat'", "unknown_word", advice=advice),
             row("editgauge", "edit", None, "no hat is seen", "not_detected", advice=advice),
         ]
     )
-    assert verdict.sentence.count("--models best") == 1
+    assert verdict.sentence.count("`models='best'`") == 1
 
 
 def test_a_protocol_without_a_rule_is_no_reason_where_another_says_what_it_lacks() -> None:

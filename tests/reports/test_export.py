@@ -29,6 +29,8 @@ from editgauge.errors import BadInputError, BadRunError, UnknownNameError
 from editgauge.reports import export as export_module
 from editgauge.reports.export import COLUMNS, FORMATS, export, schema_of
 from editgauge.results import JournalEntry, Run, RunWriter, tables, writer
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
@@ -77,6 +79,19 @@ def test_all_formats_hold_the_same_rows(run: Path) -> None:
         ("theirs", "a", "loss", None),
     ]
     assert all(list(row) == list(COLUMNS) for row in rows)
+
+
+def test_rows_have_the_verdict_where_a_protocol_judges_edits(make_run: MakeRun, make_record: Make, run: Path) -> None:
+    specs = tuple(ScoreSpec(name, True, (0.0, 1.0)) for name in ("edit", "kept", "quality"))
+    entry = ProtocolEntry("Rules.", "none", "1", (), specs)
+    values = {"edit": 0.95, "kept": 0.9, "quality": 0.1}
+    judged = make_run(make_record(scores=values, protocol="editgauge"), name="judged", protocols={"editgauge": entry})
+
+    rows = [json.loads(line) for line in export(judged, format="jsonl").splitlines()]
+    assert {(row["done"], row["kept"], row["quality"]) for row in rows} == {("yes", "well", "poor")}
+    assert all("0.95" in row["because"] and row["confidence"] in {"low", "medium", "high"} for row in rows)
+    assert pq.read_table(pa.BufferReader(export(judged, format="parquet"))).to_pylist() == rows
+    assert "done" not in json.loads(export(run, format="jsonl").splitlines()[0])
 
 
 def test_an_unscored_row_has_no_value_but_a_reason_and_a_detail(run: Path) -> None:

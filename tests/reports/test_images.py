@@ -17,6 +17,7 @@ from editgauge.reports.images import (
     Album,
     Decoded,
     EmbeddedAlbum,
+    changed_region,
     decode,
     difference,
     fitted,
@@ -149,3 +150,15 @@ def test_an_embedded_picture_is_in_the_page_itself(tmp_path: Path, photo: Pixels
     assert max(placed["width"], placed["height"]) == EMBEDDED
     assert album.embedded[placed["small"]].startswith("data:image/jpeg;base64,/9j/")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_the_changed_region_is_found_unless_it_is_most_of_the_image(photo: Pixels) -> None:
+    height, width = photo.shape[:2]
+    edited = photo.copy()
+    edited[height // 4 : height // 2, width // 4 : width // 2] = (
+        255 - edited[height // 4 : height // 2, width // 4 : width // 2]
+    )
+    region = changed_region(photo, edited)
+    assert region == pytest.approx([0.25, 0.25, 0.5, 0.5], abs=0.06)
+    assert changed_region(photo, photo) is None
+    assert changed_region(photo, 255 - photo) is None

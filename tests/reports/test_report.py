@@ -293,8 +293,8 @@ def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 BY_NEED = {
-    "agreement", "captions", "groups", "judges", "profile", "sets",
-    "side_by_side", "sweep", "trials", "turns", "variants",
+    "agreement", "captions", "checklist", "groups", "judges", "profile", "sets",
+    "side_by_side", "sweep", "trials", "turns", "variants", "verdicts",
 }  # fmt: skip
 SHOWN = [name for name in BUILT_IN if name not in BY_NEED]
 """All but those that need something more: several options, several turns, scores of sets, what people said."""

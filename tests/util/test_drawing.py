@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from editgauge._util.drawing import ABOVE, BELOW, COLORS, LEGIBLE, colored, draw
+from editgauge._util.drawing import ABOVE, BELOW, COLORS, LEGIBLE, _arrange, _Frame, _overlap, colored, draw
 from editgauge._util.images import Pixels
 from editgauge.evidence import Box, Heat, Note, Region, from_json, to_json
 
@@ -135,3 +136,14 @@ def test_a_drawn_picture_is_gray_where_the_map_is_zero_and_colored_where_it_is_n
     assert len(set(drawn[50, 750].tolist())) == 1
     assert drawn[20, 20, 0] > drawn[20, 20, 2] + 50
     assert drawn[-20, -20, 2] > drawn[-20, -20, 0] + 50
+
+
+def test_labels_of_overlapping_boxes_do_not_cover_each_other() -> None:
+    frames = [
+        _Frame((100, 100, 300, 300), "cat 0.90", 16, (100, 80, 180, 100)),
+        _Frame((102, 101, 290, 310), "dog 0.80", 16, (102, 81, 182, 101)),
+        _Frame((0, 0, 50, 50), "edge", 16, (0, -20, 80, 0)),
+    ]
+    labels = [frame.label for frame in _arrange(frames, (400, 400))]
+    assert not any(_overlap(first, second) for first, second in itertools.combinations(labels, 2))
+    assert all(min(label) >= 0 for label in labels)

@@ -112,3 +112,10 @@ def test_what_a_mask_allows_is_not_compared(photograph: Pixels) -> None:
 
     assert measure_disturbance(photograph, edited, alignment, editable).severity < 0.2
     assert measure_disturbance(photograph, edited, alignment).severity > 0.3
+
+
+def test_noise_counts_on_a_textured_image_too() -> None:
+    texture = np.random.default_rng(1).integers(0, 256, (96, 96, 3)).astype(np.uint8)
+    image = np.ascontiguousarray(cv2.resize(texture, (384, 384), interpolation=cv2.INTER_CUBIC))
+
+    assert severity(image, add_noise(image, 1.0)) > 0.5

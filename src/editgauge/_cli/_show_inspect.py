@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from editgauge._cli._output import Options, as_json
+from editgauge._cli._signature import flag_of
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, directed
 from editgauge._render.terminal import make_columns, print_table, print_text
 from editgauge._render.text import percent, spaced
-from editgauge.errors import BadInputError
+from editgauge.errors import BadInputError, with_flags
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -42,11 +43,12 @@ HIDDEN_FIELDS = frozenset({"scores", "formula", "released"})
 
 def show_score(result: ScoreResult, options: Options) -> None:
     """Print the verdict, how the instruction was parsed, and the main scores or all of them."""
-    print_text(result.verdict.sentence, "bold")
+    flags = {name: flag_of(name) for name in options}
+    print_text(with_flags(result.verdict.sentence, flags), "bold")
     if result.edit.reading:
         print_text(f"Parsed as: {format_steps(result.edit.reading)}", "dim")
     if options["protocol"] or options["explain"]:
-        _show_all_scores(result)
+        _show_all_scores(result, flags)
     elif result.headlines:
         rows: list[list[TableCell]] = [
             [
@@ -63,7 +65,7 @@ def show_score(result: ScoreResult, options: Options) -> None:
         typer.echo(result.remark, err=True)
 
 
-def _show_all_scores(result: ScoreResult) -> None:
+def _show_all_scores(result: ScoreResult, flags: Mapping[str, str]) -> None:
     rows: list[list[TableCell]] = []
     for score in result:
         low, high = score.range
@@ -78,7 +80,7 @@ def _show_all_scores(result: ScoreResult) -> None:
     notes = (f"unscored ({score.reason}): {score.note}" if score.reason else score.note for score in result)
     for note in dict.fromkeys(notes):
         if note:
-            print_text(note)
+            print_text(with_flags(note, flags))
 
 
 def score_json(result: ScoreResult) -> str:

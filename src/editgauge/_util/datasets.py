@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import pickle
 import re
@@ -238,6 +240,9 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
             yield from _records(file, read_json(file, faults, object), faults)
         elif file.suffix in {".parquet", ".arrow"}:
             yield from _batches(file, columns)
+        elif file.suffix == ".csv":
+            rows = csv.DictReader(io.StringIO(read_text(file), newline=""))
+            yield from (FileRow(file, number, dict(row)) for number, row in enumerate(rows, start=1))
         elif file.suffix in PICKLES:
             yield from _records(file, read_plain_pickle(file), faults)
         else:
@@ -268,7 +273,7 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names '{module}.{name}'")
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, _pid: Any) -> Any:
         raise pickle.UnpicklingError("it refers to something outside of the file")
 
 

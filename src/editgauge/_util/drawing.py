@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -23,6 +24,8 @@ BELOW: tuple[Stop, ...] = ((-1.0, 8, 48, 130, 0.85), (-0.5, 52, 140, 214, 0.65),
 TINT = 0.4
 LEGIBLE = 800
 """Pixels of the longer side, so that labels do not hide what they name."""
+MAX_LABEL_LINES = 12
+"""Lines below the top of a box in which its label is tried before it may cover another."""
 
 
 def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE) -> Pixels:
@@ -48,9 +51,10 @@ def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE
         if isinstance(piece, Arrow):
             _line(canvas, piece, scale, thickness)
     image = Image.fromarray(canvas)
-    boxes = [piece for piece in pieces if isinstance(piece, Box)]
-    for box in sorted(boxes, key=lambda box: box.confidence or 0):  # the most confident is on top
-        _frame(ImageDraw.Draw(image), box, scale, colors[box.label], thickness)
+    boxes = sorted((piece for piece in pieces if isinstance(piece, Box)), key=lambda box: -(box.confidence or 0))
+    frames = _arrange([_frame(ImageDraw.Draw(image), box, scale, thickness) for box in boxes], image.size)
+    for box, frame in zip(reversed(boxes), reversed(frames), strict=True):  # the most confident is on top
+        _draw_frame(ImageDraw.Draw(image), frame, colors[box.label], thickness)
     return np.asarray(image)
 
 
@@ -79,23 +83,71 @@ def _line(canvas: Pixels, arrow: Arrow, scale: float, thickness: int) -> None:
         cv2.line(canvas, start, end, color, width, cv2.LINE_AA)
 
 
-def _frame(
-    pen: ImageDraw.ImageDraw, box: Box, scale: float, color: tuple[int, int, int], thickness: int
-) -> None:  # fmt: skip
-    width, height = pen.im.size  # what reaches over the edge is drawn along it
+Area = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A box on the canvas with its label."""
+
+    box: Area
+    text: str
+    font_size: int
+    label: Area
+    """Where the label goes: above the box by default."""
+
+
+def _frame(pen: ImageDraw.ImageDraw, box: Box, scale: float, thickness: int) -> _Frame:
+    width, height = pen.im.size
     left, right = (min(max(side * scale, 0), width - 1) for side in (box.left, box.right))
     top, bottom = (min(max(side * scale, 0), height - 1) for side in (box.top, box.bottom))
-    pen.rectangle((left, top, max(left, right), max(top, bottom)), outline=color, width=thickness)
     text = box.label if box.confidence is None else f"{box.label} {box.confidence:.2f}"
-    font = ImageFont.load_default(size=6 * thickness + 4)
-    _, _, long, high = pen.textbbox((0, 0), text, font=font)
-    pad = thickness
-    # Above the box where there is room, else inside it; and further left where the picture ends.
-    chip_top = top - high - 2 * pad if top >= high + 2 * pad else top
-    chip_left = max(0, min(left, width - 1 - long - 2 * pad))
-    pen.rectangle((chip_left, chip_top, chip_left + long + 2 * pad, chip_top + high + 2 * pad), fill=color)
-    bright = sum(color) > 380
-    pen.text((chip_left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)
+    font_size = 6 * thickness + 4
+    _, _, text_width, text_height = pen.textbbox((0, 0), text, font=ImageFont.load_default(size=font_size))
+    label_top = top - text_height - 2 * thickness
+    label = (left, label_top, left + text_width + 2 * thickness, top)
+    return _Frame((left, top, max(left, right), max(top, bottom)), text, font_size, label)
+
+
+def _arrange(frames: Sequence[_Frame], size: tuple[int, int]) -> list[_Frame]:
+    """Move labels so that none leaves the image or covers another, as far as there is room; the first choose first."""
+    arranged: list[_Frame] = []
+    for frame in frames:
+        candidates = [_clamp(area, size) for area in _label_areas(frame)]
+        free = (area for area in candidates if not any(_overlap(area, other.label) for other in arranged))
+        arranged.append(replace(frame, label=next(free, candidates[0])))
+    return arranged
+
+
+def _label_areas(frame: _Frame) -> Iterator[Area]:
+    """Yield areas for a label: above the box, at its top, below it, at its bottom, and in lines below that."""
+    left, top, right, bottom = frame.box
+    width, height = frame.label[2] - frame.label[0], frame.label[3] - frame.label[1]
+    tops = [top - height, top, bottom, bottom - height, *(top + height * line for line in range(1, MAX_LABEL_LINES))]
+    for label_top in tops:
+        for label_left in (left, right - width):
+            yield label_left, label_top, label_left + width, label_top + height
+
+
+def _clamp(area: Area, size: tuple[int, int]) -> Area:
+    left, top, right, bottom = area
+    across = max(0, min(left, size[0] - 1 - (right - left))) - left
+    down = max(0, min(top, size[1] - 1 - (bottom - top))) - top
+    return left + across, top + down, right + across, bottom + down
+
+
+def _overlap(first: Area, second: Area) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
+
+
+def _draw_frame(pen: ImageDraw.ImageDraw, frame: _Frame, color: tuple[int, int, int], thickness: int) -> None:
+    pen.rectangle(frame.box, outline=color, width=thickness)
+    pen.rectangle(frame.label, fill=color)
+    is_bright = sum(color) > 380
+    position = frame.label[0] + thickness, frame.label[1] + thickness / 2
+    font = ImageFont.load_default(size=frame.font_size)
+    pen.text(position, frame.text, fill="black" if is_bright else "white", font=font)
 
 
 def colored(numbers: NDArray[np.floating], *, signed: bool = False) -> NDArray[np.uint8]:

@@ -52,6 +52,8 @@ class DisturbanceLimits:
     """Median loss of fine structure, natural logarithm."""
     noise: tuple[float, float] = (0.4, 1.2)
     """Median gain of fine structure, natural logarithm."""
+    grain: tuple[float, float] = (3.0, 7.0)
+    """Fine structure of the difference in the least changed tenth, in units of lightness out of 100."""
     structure: tuple[float, float] = (0.5, 0.8)
     """One minus the mean local correlation of lightness."""
     rotation: tuple[float, float] = (2.0, 10.0)
@@ -73,6 +75,8 @@ class Disturbance:
     is_mirrored: bool = False
     rotation: float = 0.0
     """Degrees by which the frame was turned, from -180 to 180."""
+    grain: float = 0.0
+    """Fine structure of the difference in the least changed tenth: noise is everywhere, also in textured images."""
 
     def severities(self, limits: DisturbanceLimits = DEFAULT_LIMITS) -> dict[str, float]:
         """Return the severity of each disturbance, from 0 to 1."""
@@ -81,6 +85,7 @@ class Disturbance:
             "chroma": _severity(self.chroma, limits.chroma),
             "blur": _severity(-self.detail, limits.blur),
             "noise": _severity(self.detail, limits.noise),
+            "grain": _severity(self.grain, limits.grain),
             "structure": _severity(self.structure, limits.structure),
             "frame": 1.0 if self.is_mirrored else _severity(abs(self.rotation), limits.rotation),
         }
@@ -103,7 +108,12 @@ class Disturbance:
             texts.append("The colors of the whole image changed.")
         if severities["blur"] > MIN_REPORTED_SEVERITY:
             texts.append("The whole image lost fine detail.")
-        if severities["noise"] > MIN_REPORTED_SEVERITY:
+        is_grainy = (
+            severities["grain"] > MIN_REPORTED_SEVERITY
+            and severities["structure"] <= MIN_REPORTED_SEVERITY
+            and not texts
+        )
+        if severities["noise"] > MIN_REPORTED_SEVERITY or is_grainy:
             texts.append("The whole image became noisier or sharper.")
         if severities["structure"] > MIN_REPORTED_SEVERITY and not texts:
             texts.append("The layout of the whole image changed.")
@@ -157,6 +167,7 @@ def measure_disturbance(
         structure=float(np.clip(1 - _cells(_local_correlation(light, edited_light))[cells].mean(), 0, 1)),
         is_mirrored=is_mirrored,
         rotation=rotation,
+        grain=float(np.percentile(_fine(edited_light - light)[cells], 10)),
     )
 
 

@@ -39,6 +39,12 @@ BUILT_IN = {
     "omnicontext": "editgauge.benchmarks._declared:omnicontext",
     "compbench": "editgauge.benchmarks.compbench:load",
     "hatie": "editgauge.benchmarks._declared:hatie",
+    "edit-compass": "editgauge.benchmarks._declared:edit_compass",
+    "imagenworld": "editgauge.benchmarks._declared:imagenworld",
+    "rededit": "editgauge.benchmarks._declared:rededit",
+    "texteditbench": "editgauge.benchmarks._declared:texteditbench",
+    "uniredit": "editgauge.benchmarks._declared:uniredit",
+    "wiseedit": "editgauge.benchmarks._declared:wiseedit",
     "edival": "editgauge.benchmarks.edival:load",
     "imagenhub": "editgauge.benchmarks.imagenhub:load",
     "celeba": "editgauge.benchmarks.celeba:load",
@@ -94,6 +100,10 @@ def _open(benchmark: str | Path, data: str | Path | None, images: str | Path | N
     base, written = split_name(name)
     load = benchmarks.get(base)
     options = read_options(base, load, written)
+    if data is None and "data" in signature(load).parameters:
+        from editgauge.benchmarks._pull import pulled_data
+
+        data = pulled_data(base)
     opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
     return with_turns(replace(opened, name=full_name(base, options)) if options else opened)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, require_data
+from editgauge._util.datasets import Faults, FileRow, Ids, read_json, read_rows, require_data
 from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import MaskFile
@@ -24,7 +24,9 @@ from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit, InputImage, InputRole
 
-FOLDER, NUMBER = "@folder", "@number"
+FOLDERS = ("@folder", "@parent", "@grandparent")
+"""Fields with the names of the folder that holds the file of a record, and of the two above it."""
+NUMBER = "@number"
 Field_ = list[str]
 """Names under which a value is looked for, in this order."""
 
@@ -40,10 +42,14 @@ class PublicLayout(BaseModel):
     license: str
     files: list[str] = Field(min_length=1)
     """Patterns of files with records below --data; the first that matches any counts."""
+    single: bool = False
+    """Whether a JSON file that holds a mapping holds one record, rather than records by key."""
     key: Field_
     """What makes the edit's id; of several fields all that are there."""
     source: Field_
     """A path, bytes, or a list of either: the first is the source, the others are further pictures."""
+    inputs: Field_ = []
+    """Fields with further pictures; all that are there count."""
     role: InputRole = "image"
     """What further pictures are for."""
     pictures: list[str] = ["."]
@@ -55,11 +61,15 @@ class PublicLayout(BaseModel):
     """The instruction is a list of edits; this group holds the index of each, counted from 1."""
     reference: Field_ = []
     mask: Field_ = []
+    mask_suffix: str = ""
+    """Replaces the suffix of the source's file name in that of its mask, where such a file lies beside it."""
     source_caption: Field_ = []
     target_caption: Field_ = []
     groups: Mapping[str, Field_] = {}
     vocabulary: str | None = None
-    """Whose words the group `task` uses for edit types (`core/edit_types.py`)."""
+    """Whose words the group `task` uses for edit types (`edit_types.py`)."""
+    types: Mapping[str, str] = {}
+    """Words of the group `task`, in lower case, with their edit types, where there is no vocabulary."""
     extras: list[str] = []
     """Fields that are kept as they are; outcomes are found by them."""
     published: int | None = None
@@ -79,7 +89,7 @@ def load_declared(name: str, data: Path | None = None) -> Benchmark:
     files = _files(name, require_data(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
     reader = RecordReader(name, layout, faults)
-    edits = faults.done(edit for file in files for edit in reader.edits(file))
+    edits = faults.done(reader.all_edits(files))
     return Benchmark(name, edits, about_edits(layout, edits), layout.license)
 
 
@@ -123,7 +133,15 @@ class RecordReader:
         self.layout = layout
         self.faults = faults
         self.ids = Ids()
-        self.types = vocabulary(layout.vocabulary) if layout.vocabulary else {}
+        self.types = vocabulary(layout.vocabulary) if layout.vocabulary else dict(layout.types)
+
+    def all_edits(self, files: Iterable[Path]) -> Iterator[Edit]:
+        """Yield the edits of all files; a file that cannot be read is noted and skipped."""
+        for file in files:
+            try:
+                yield from self.edits(file)
+            except BadInputError as error:
+                self.faults.problems.append(str(error))
 
     def edits(self, file: Path) -> Iterator[Edit]:
         """Yield the edits of a file; faulty records are noted and skipped."""
@@ -131,15 +149,23 @@ class RecordReader:
         image_folders = [
             ImageFolder(path, self.faults) for folder in self.layout.pictures if (path := file.parent / folder).is_dir()
         ]
-        for row in read_rows([file], self._columns, self.faults):
-            values = {**row.values, FOLDER: file.parent.name, NUMBER: str(row.number - 1)}
+        for row in self._rows(file):
+            folders = dict(zip(FOLDERS, (folder.name for folder in file.absolute().parents), strict=False))
+            values = {**row.values, **folders, NUMBER: str(row.number - 1)}
             yield from self.edits_of(values, _record(values, self.layout, row), image_folders)
+
+    def _rows(self, file: Path) -> Iterator[FileRow]:
+        value = read_json(file, self.faults, object) if self.layout.single else None
+        if isinstance(value, dict):
+            yield FileRow(file, 1, value)
+        else:
+            yield from read_rows([file], self._columns, self.faults)
 
     @property
     def _columns(self) -> list[str]:
         layout = self.layout
-        fields = [layout.key, layout.source, layout.instruction, layout.reference, layout.mask, layout.extras]
-        fields += [layout.source_caption, layout.target_caption, *layout.groups.values()]
+        fields = [layout.key, layout.source, layout.inputs, layout.instruction, layout.reference, layout.mask]
+        fields += [layout.extras, layout.source_caption, layout.target_caption, *layout.groups.values()]
         return list(dict.fromkeys(name.partition(".")[0] for some in fields for name in some))
 
     def edits_of(self, values: Mapping[str, Any], record: object, image_folders: list[ImageFolder]) -> Iterator[Edit]:
@@ -149,9 +175,15 @@ class RecordReader:
         pictures = self._pictures(values, layout.source, record, image_folders)
         references = self._pictures(values, layout.reference, record, image_folders, needed=False)
         masks = self._pictures(values, layout.mask, record, image_folders, needed=False)
+        further_inputs = [
+            picture
+            for field in layout.inputs
+            for picture in self._pictures(values, [field], record, image_folders, needed=False)
+        ]
         if len(self.faults.problems) > number or not pictures:
             return
-        source, *further = pictures
+        source, *further = [*pictures, *further_inputs]
+        mask = _mask(source, masks, layout.mask_suffix)
         groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
         key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
         for index, text in enumerate(texts, start=1):
@@ -164,7 +196,7 @@ class RecordReader:
                 source_caption=_text(_first(values, layout.source_caption)) or None,
                 target_caption=_text(_first(values, layout.target_caption)) or None,
                 reference=references[0] if references else None,
-                mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
+                mask=mask,
                 inputs=tuple(InputImage(candidate, layout.role) for candidate in further),
                 groups=groups | index_group,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
@@ -216,11 +248,18 @@ class RecordReader:
         if not isinstance(value, str | int) or isinstance(value, bool):
             self.faults.add(record, f"'{field}' is neither a picture nor a path, got {format_value(value)}")
             return None
-        word = str(value)
+        word = str(value).strip()
         if self.layout.suffix and not PurePosixPath(word).suffix:
             word += self.layout.suffix
         holders = [folder for folder in image_folders if (folder.folder / word).is_file()] or image_folders
         return holders[0].picture(word, record, optional=optional) if holders else None
+
+
+def _mask(source: ImageFile, masks: list[ImageFile], suffix: str) -> MaskFile | None:
+    if masks:
+        return MaskFile(masks[0].path, masks[0].name)
+    path = source.path.with_name(f"{source.path.stem}{suffix}")
+    return MaskFile(path, str(PurePosixPath(source.name).with_name(path.name))) if suffix and path.is_file() else None
 
 
 def _key_fields(fields: Field_) -> list[str]:
@@ -260,3 +299,9 @@ emu_edit = _loader("emu-edit")
 complex_edit = _loader("complex-edit")
 omnicontext = _loader("omnicontext")
 hatie = _loader("hatie")
+edit_compass = _loader("edit-compass")
+imagenworld = _loader("imagenworld")
+rededit = _loader("rededit")
+texteditbench = _loader("texteditbench")
+uniredit = _loader("uniredit")
+wiseedit = _loader("wiseedit")

@@ -94,7 +94,7 @@ def _read(name: str, data: Path | None, images: Path | None) -> tuple[Edit, ...]
         edit
         for kind, pictures in classes.items()
         for number, operations in _mapping(pictures, kind, faults).items()
-        for edit in _of_image(str(kind), str(number), operations, folder, ids, faults)
+        for edit in _of_image(str(kind), str(number), operations, folder, ids=ids, faults=faults)
     )
 
 
@@ -105,7 +105,7 @@ def _mapping(value: Any, record: str, faults: Faults) -> Mapping[str, Any]:
     return {}
 
 
-def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, faults: Faults) -> Iterator[Edit]:
+def _of_image(kind: str, number: str, operations: Any, folder: Path, *, ids: Ids, faults: Faults) -> Iterator[Edit]:
     record = f"{kind}/{number}"
     if not (number.isascii() and number.isdigit()):
         faults.add(record, "the key of an image must be its MS-COCO number")

@@ -39,7 +39,7 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
     pictures = {name: picture for name, picture in opened.items() if picture is not None}
     if faults.problems:
         faults.done()
-    return _drawn(NAME, annotations, pictures, seed, trials)
+    return _drawn(NAME, annotations, pictures, seed=seed, trials=trials)
 
 
 def load_sample(seed: int = 0, trials: int = 1) -> Benchmark:
@@ -77,13 +77,15 @@ def shipped_annotations(file: str = "unibench-sample.json") -> Annotations:
 def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
     """Tasks with recipes for their right outcomes."""
     pictures = {image.file: ImageFile(image.file, find(image.file)) for image in annotations.images}
-    return _drawn(name, annotations, pictures, seed, trials, TaskRecipes(annotations, pictures).recipe)
+    recipe_of = TaskRecipes(annotations, pictures).recipe
+    return _drawn(name, annotations, pictures, seed=seed, trials=trials, recipe_of=recipe_of)
 
 
 def _drawn(
     name: str,
     annotations: Annotations,
     pictures: Mapping[str, ImageFile],
+    *,
     seed: int,
     trials: int,
     recipe_of: RecipeOf = lambda _task: None,

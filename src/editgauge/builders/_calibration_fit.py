@@ -31,7 +31,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well numbers predict what people say."""
+    """Calibration of scores against human answers."""
 
     expected_error: float
     """Expected calibration error: how far numbers and shares are apart in a bin, on average. Chance alone makes it
@@ -54,7 +54,7 @@ class CalibrationComparison:
 
 
 def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -> CalibrationComparison:
-    """Both fits on the same outcomes, and the differences of what an answer costs."""
+    """Compare the calibration before and after on the same outcomes."""
     return CalibrationComparison(
         _fit(before, shares, sources),
         _fit(after, shares, sources),
@@ -71,7 +71,7 @@ def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
 
 
 def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[ReliabilityBin, ...]:
-    """Bins of about as many outcomes each, ten at least and ten of them at most; equal numbers stay together."""
+    """Split outcomes into at most ten equally filled bins of ten or more; equal values share a bin."""
     many = max(1, min(BINS, numbers.size // MIN_BIN_SIZE))
     cuts = np.unique(np.quantile(numbers, np.arange(1, many) / many))
     bin_index = np.searchsorted(cuts, numbers, side="right")
@@ -85,7 +85,7 @@ def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[Reliabil
 
 
 def _squares(numbers: Numbers, shares: Numbers) -> Numbers:
-    """Averaged over the people who rated an outcome."""
+    """Return the Brier score of each outcome, averaged over its raters."""
     return np.asarray(shares * (1 - numbers) ** 2 + (1 - shares) * numbers**2, dtype=np.float64)
 
 
@@ -114,7 +114,7 @@ GRID = np.array([*LOWER, 0.5, *(1 - item for item in reversed(LOWER))])
 
 
 def is_bent(shares: Numbers) -> bool:
-    """Are there enough answers of both kinds for a curve that rises differently at both ends?"""
+    """Return whether both answers are frequent enough for a curve with two slopes."""
     return float(min(shares.sum(), (1 - shares).sum())) >= MIN_RARE_ANSWERS
 
 
@@ -237,7 +237,7 @@ def _bend(design: Numbers, weights: Numbers) -> Numbers:
 
 
 def _length(inputs: Numbers, targets: Numbers, weights: Numbers, start: Numbers, step: Numbers) -> Numbers:
-    """How much of a step is taken: all of it, or the first half of a half … that does no harm."""
+    """Return the largest step length, halved as often as needed, that does not increase the loss."""
     before = _loss(inputs, targets, weights, start)
     length = np.ones(start.shape[1])
     open_ = np.arange(start.shape[1])

@@ -72,7 +72,7 @@ def kind_of(attribute: str) -> str | None:
 
 
 def are_other_attributes(one: str, other: str) -> bool:
-    """Are these surely two attributes, of which a thing has one or the other?"""
+    """Return whether two attributes certainly exclude each other."""
     first, second = _place(one), _place(other)
     if first and second:
         return first[0] == second[0] and first[1] != second[1]
@@ -119,7 +119,7 @@ def _siblings(name: str) -> tuple[str, ...]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> Iterator[str]:
-    """Words by the steps to what both are a kind of."""
+    """Sort words by their WordNet distance to a common hypernym."""
     wordnet = wordnet_here()
     if wordnet is None:
         return
@@ -377,7 +377,7 @@ SAME_POSITION_OVERLAP = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeScene:
-    """Both pictures of a change, in one size, and who looks at them."""
+    """Both images of a change in one size, with the models that look at them."""
 
     before: Pixels
     after: Pixels
@@ -451,7 +451,7 @@ async def standing_alternatives(change: DescribedChange, scene: ChangeScene) -> 
 
 
 async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> bool:
-    """Is it a thing of another kind, and surely in neither picture? What the detector cannot know is not sure."""
+    """Return whether an object is of another kind and certainly in neither image, by a detector that knows it."""
     if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
         return False
     least = LOW_CONFIDENCE_FACTOR * operating_point(scene.see)

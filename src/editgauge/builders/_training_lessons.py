@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from editgauge.analysis.ratings import Rating
 from editgauge.benchmarks.editinspector import majority
-from editgauge.builders._judge_calls import Ask, OpenPrompt
+from editgauge.builders._common import Ask, OpenPrompt
 from editgauge.builders._training_changes import (
     ChangeScene,
     DescribedChange,
@@ -65,7 +65,7 @@ class EditAndReverse:
 
 
 class Author(Protocol):
-    """Words edits, and made-up ones."""
+    """Writes instructions and captions for edits and their variants."""
 
     async def read(self, edit: Edit) -> EditAndReverse:
         """Parse an edit and its reverse; raise `UnscorableError` if it is ambiguous."""
@@ -80,7 +80,7 @@ class RuleAuthor:
     """Templates, WordNet and tables of attributes."""
 
     async def read(self, edit: Edit) -> EditAndReverse:
-        """By the edit's parts, or by the forms of instruction that rules know."""
+        """Read the change from the edit's parts, or from its instruction by rules."""
         change = change_of(edit)
         forward = WordedEdit(change, edit.instruction or instruction_of(change), caption_of(change))
         try:
@@ -100,7 +100,7 @@ class RuleAuthor:
 
 
 class ReverseResponse(BaseModel, extra="forbid"):
-    """What an edit changes, and the way back."""
+    """Response of a judge: what an edit changes, and its reverse."""
 
     action: Action
     subject: str | None = Field(alias="thing")
@@ -144,7 +144,7 @@ class JudgeAuthor:
         except UnscorableError as unable:
             return EditAndReverse(forward, unable)
 
-    async def negative(self, worded: WordedEdit, scene: ChangeScene, chance: Random) -> WordedEdit:
+    async def negative(self, worded: WordedEdit, scene: ChangeScene, chance: Random) -> WordedEdit:  # noqa: ARG002
         """Return the first alternative of the judge that is certainly wrong."""
         change, choice = worded.change, CHOICES[worded.change.action]
         if change.action == "Remove":
@@ -306,7 +306,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class OmittedLesson:
-    """What did not become a lesson, and why."""
+    """A lesson that was left out, with the reason."""
 
     edit: str
     what: str
@@ -346,7 +346,7 @@ class _Instance:
 async def lessons_of(
     subject: Subject, author: Author, prompt: OpenPrompt, seed: int
 ) -> tuple[list[Lesson], list[OmittedLesson]]:
-    """All lessons that one outcome gives, and what it does not give."""
+    """Return all lessons of one outcome, and those left out."""
     lessons: list[Lesson] = []
     lacking: list[OmittedLesson] = []
     async for instance in _instances(subject, author, seed):
@@ -363,7 +363,7 @@ async def lessons_of(
 
 
 async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterator[_Instance | OmittedLesson]:
-    """Up to four instances, or what is missing of them."""
+    """Return up to four instances of an outcome, and those left out."""
     edit = subject.edit
     try:
         reading = await author.read(edit)
@@ -430,7 +430,7 @@ def _lesson(
 def _answers(
     kind: Kind, subject: Subject, caption: str | None
 ) -> Iterator[tuple[str, str | None, LessonAnswer | None]]:
-    """Questions with the caption that they are about, and the answer; None if it is unknown.
+    """Yield questions with their caption and answer; None for an unknown answer.
 
     A negative edit did not happen, whatever did. Its own request and the way back are as true as the outcome is
     accurate; an outcome that is not tells nothing about the way back. How well something is made is known about the

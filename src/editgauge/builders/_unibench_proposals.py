@@ -24,8 +24,7 @@ from editgauge.benchmarks._unibench_annotations import (
     forbidden_colors,
     template_problem,
 )
-from editgauge.builders._built import OmittedTask, similar_classes
-from editgauge.builders._judge_calls import Ask, OpenPrompt
+from editgauge.builders._common import Ask, OmittedTask, OpenPrompt, similar_classes
 from editgauge.builders._unibench_scenes import (
     UNPAINTED,
     EditableScene,
@@ -77,7 +76,7 @@ class Proposal:
 
 
 def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str]) -> str | None:
-    """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
+    """Return why a candidate is invalid by the rules of section 3.2, or None."""
     if not proposal.value.strip() or len(proposal.value) > MAX_VALUE_LENGTH:
         return f"a {proposal.field} has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(proposal.value)}"
     by_id = {instance.id: instance for instance in picture.instances}
@@ -112,7 +111,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
 def sorted_out(
     proposals: Iterable[Proposal], picture: ReviewPicture, classes: Sequence[str]
 ) -> tuple[tuple[Proposal, ...], tuple[OmittedTask, ...]]:
-    """Those that can be used, and the others with the reason."""
+    """Split proposals into valid ones and omitted ones with reasons."""
     judged = [(proposal, fault_of(proposal, picture, classes)) for proposal in dict.fromkeys(proposals)]
     wrong = (OmittedTask(f"{picture.file}: {element.description}", fault) for element, fault in judged if fault)
     return tuple(item for item, fault in judged if not fault), tuple(wrong)
@@ -140,7 +139,7 @@ def _already_holds(instance: Instance, anchor: Instance, words: str) -> bool:
 
 
 def color_fault(word: str) -> str | None:
-    """Why a word is no color that can be measured; None when it is one."""
+    """Return why a word is no measurable color, or None."""
     try:
         rgb_of(word)
     except UnscorableError as unable:
@@ -193,7 +192,7 @@ class DraftPlace(BaseModel, extra="forbid"):
 
 
 class DraftInstance(BaseModel, extra="forbid"):
-    """What one object could become."""
+    """Response of a judge: what one object could become."""
 
     instance: str
     color: str | None = None
@@ -206,7 +205,7 @@ class DraftInstance(BaseModel, extra="forbid"):
 
 
 class DraftGenerate(BaseModel, extra="forbid"):
-    """What could be added."""
+    """Response of a judge: what could be added."""
 
     classes: list[str] = []
     positions: list[DraftPlace] = Field([], alias="places")
@@ -214,7 +213,7 @@ class DraftGenerate(BaseModel, extra="forbid"):
 
 
 class TaskProposal(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     instances: list[DraftInstance]
     generate: DraftGenerate | None = None
@@ -222,7 +221,7 @@ class TaskProposal(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Drafted:
-    """What came of asking about one picture."""
+    """Result of asking a judge about one image."""
 
     scene: EditableScene
     """With the colors that the judge sees."""
@@ -274,7 +273,7 @@ def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[st
 
 
 def _where(scene: EditableScene, name: str) -> str:
-    """Its class and its place, in hundredths of the picture."""
+    """Describe class and position of an object in percent of the image."""
     instance = scene.instance(name)
     left, top, right, bottom = (round(100 * side / scene.picture.width) for side in instance.box)
     return f"{instance.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
@@ -359,7 +358,7 @@ NEW_WIDTH = 0.15
 
 
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
-    """At most that many candidates of each kind for every task that the scene allows."""
+    """Propose at most `number` candidates of each kind for every possible task."""
     proposals = [
         item for name in scene.editable for item in _of_instance(scene, scene.instance(name), coco, number, seed)
     ]
@@ -446,12 +445,12 @@ class _Drawing:
         self._chance = chance_by_key(*key)
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
-        """At most that many of them, in their own order."""
+        """Draw at most `number` items, in their original order."""
         indices = self._chance.permutation(len(words))[:number]
         return [words[index] for index in sorted(indices)]
 
     def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
-        """At most that many of them, those of the first list before those of the next."""
+        """Draw at most `number` items, those of earlier lists first."""
         selected: list[str] = []
         for words in ranked:
             selected += self.some(words, number - len(selected))

@@ -20,7 +20,7 @@ from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
 from editgauge.benchmarks._unibench_annotations import Instance, mask_of
 from editgauge.benchmarks.wording import SPOKEN_COLORS
-from editgauge.builders._built import OmittedTask
+from editgauge.builders._common import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.vocabulary import resolve
@@ -39,7 +39,7 @@ _PLACED = re.compile(rf"\b{_PREPOSITION}\s+(?:an?|the|his|her|its|their|some)\s+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Words of a caption that stand for a class."""
+    """A span of a caption that names a class."""
 
     class_: str
     start: int
@@ -129,7 +129,7 @@ def plain_caption(classes: Sequence[str]) -> str:
 
 
 def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | None:
-    """Where a caption mentions a class in the singular."""
+    """Return where a caption mentions a class in the singular."""
     single = (mention for mention in mentions(caption, classes) if mention.class_ == class_ and not mention.is_plural)
     return next(single, None)
 
@@ -167,7 +167,7 @@ class Square:
         return part[np.ix_(indices, indices)]
 
     def share_of(self, box: Box) -> float:
-        """How much of a box is in the square.
+        """Return the share of a box that is inside the square.
 
         >>> Square(10, 0, 20).share_of((0, 0, 20, 20))
         0.5
@@ -242,7 +242,7 @@ UNPAINTED = ("person",)
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """What makes an image editable. The paper names the criteria and no numbers; these are ours.
+    """Thresholds for editable images; the paper names the criteria without numbers.
 
     Args:
         least_share: of the square, that an editable object covers.
@@ -283,7 +283,7 @@ class Chosen:
 
 
 def choose(coco: Coco, criteria: Criteria, seed: int, *, with_captions: bool) -> Iterator[Chosen | OmittedTask]:
-    """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
+    """Yield all images in a reproducible random order, each selected or omitted."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
         selected = _chosen(image, tuple(coco.classes), criteria, with_captions=with_captions)
         yield OmittedTask(image.file, selected) if isinstance(selected, str) else selected
@@ -325,7 +325,7 @@ def _best_caption(
 
 
 def _share(object_: CocoObject, image: CocoImage) -> float:
-    """How much of the square its box covers; the mask has the last word when the picture is cut."""
+    """Return the share of the square that the box covers; cutting the mask is final."""
     return box_area(object_.box) / min(image.width, image.height) ** 2
 
 

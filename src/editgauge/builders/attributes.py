@@ -19,7 +19,7 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
-from editgauge.builders._judge_calls import (
+from editgauge.builders._common import (
     bound_calls,
     edit_bytes,
     open_single_judge,
@@ -54,7 +54,7 @@ class MissingAttributes:
 
 @dataclass(frozen=True, slots=True)
 class AttributesResult:
-    """What `attributes` left behind."""
+    """Result of `attributes`."""
 
     files: tuple[Path, ...]
     """One per seed."""
@@ -172,7 +172,7 @@ def _check(judge: str | None, seeds: int, request: AttributeRequest, *, rules: b
 
 
 async def _ask(work: AttributeFiles, judge_config: JudgeConfig, request: AttributeRequest) -> None:
-    """Asks for everything that is left."""
+    """Ask the judge for all missing attributes."""
     prompt = partial(open_prompt, folder=judge_config.prompts)
     async with open_single_judge(judge_config, transcripts_path(work.out)) as judge:
 

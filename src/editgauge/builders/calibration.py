@@ -56,7 +56,7 @@ MIN_ANSWERS_OF_EACH = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RatedQuestion:
-    """What people say to one question, compared with the score that it is about."""
+    """Human answers to one question with the values of the score it is about."""
 
     spec: ScoreSpec
     question: str
@@ -77,7 +77,7 @@ class RatedQuestion:
 def answers_of(
     run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, *, quiet: bool = False
 ) -> list[RatedQuestion]:
-    """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
+    """Return the rated questions that are about a score; raise `BadInputError` if nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
     scored = run.score_columns
@@ -126,7 +126,7 @@ def _pairs(
     *,
     quiet: bool,
 ) -> dict[str, str]:
-    """Score to question, as the user says, or else by the names of the questions."""
+    """Map scores to questions, as requested or by the names of the questions."""
     for question in questions:
         if question not in asked_questions:
             raise UnknownNameError("question in the ratings", question, asked_questions)
@@ -152,7 +152,7 @@ def _pairs(
 def _by_names(
     specs: Mapping[str, ScoreSpec], questions: Sequence[str], scores: Sequence[str], *, quiet: bool
 ) -> list[tuple[str, str]]:
-    """Score and question, for those of the scores, or of all, that a question is about."""
+    """Pair scores with the questions that are about them by name."""
     if len(questions) == len(scores) == 1:
         return [(scores[0], questions[0])]
     about = {question: _about(question, specs, alone=len(questions) == 1) for question in questions}
@@ -234,7 +234,7 @@ def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]],
 
 
 def _fit_problems(answers: RatedQuestion) -> list[str]:
-    """Why nothing can be fitted, in words."""
+    """Return the reasons why no curve can be fitted."""
     yes, no = float(answers.shares.sum()), float((1 - answers.shares).sum())
     sources = np.unique(answers.sources).size
     if not answers.values.size:
@@ -311,7 +311,7 @@ class _Panel(Plane):
         super().__init__(SHARES, SHARES, left, top, left + SIDE, top + SIDE)
 
     def frame(self, title: str, small: str, below: str) -> str:
-        """Grid, axes, and the diagonal on which numbers are what people say."""
+        """Draw the grid, the axes and the diagonal of perfect calibration."""
         lines = "".join(
             f'<path class="grid" d="M{self.left:g} {self.y(tick):.1f}H{self.right:g}M{self.x(tick):.1f} {self.top:g}'
             f'V{self.bottom:g}"/>'
@@ -379,7 +379,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class BuiltCalibration:
-    """What `build calibration` wrote."""
+    """Result of `calibration`."""
 
     file: Path
     plot: Path
@@ -460,7 +460,7 @@ def calibration(
 
 
 def _listed(names: Sequence[str]) -> Sequence[str]:
-    """One name alone is a list of one."""
+    """Return a single name as a list."""
     return [names] if isinstance(names, str) else names
 
 

@@ -25,22 +25,20 @@ from editgauge._util.progress import log_info
 from editgauge._util.text import format_count
 from editgauge._vision.geometry import middle, third
 from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
-from editgauge.builders._built import (
-    BuiltBenchmark,
-    OmittedTask,
-    check_paths,
-    report_path,
-    similar_classes,
-    write_report,
-)
-from editgauge.builders._judge_calls import (
+from editgauge.builders._common import (
     RULES,
     Ask,
+    BuiltBenchmark,
+    OmittedTask,
     OpenPrompt,
     bound_calls,
+    check_paths,
     open_single_judge,
+    report_path,
     run_concurrently,
+    similar_classes,
     transcripts_path,
+    write_report,
     written_by,
 )
 from editgauge.builders.review.file import (
@@ -78,7 +76,7 @@ Pair = tuple[str, str]
 
 @dataclass
 class Proposed:
-    """What was proposed so far, and what could not be used."""
+    """Proposals so far, and those that were omitted."""
 
     classes: dict[str, list[str]] = field(default_factory=dict)
     """By edit type."""
@@ -86,7 +84,7 @@ class Proposed:
     left_out: list[OmittedTask] = field(default_factory=list)
 
     def add_image(self, image: CocoImage) -> bool:
-        """Will the benchmark find the image by its number? If not, it is noted."""
+        """Return whether the benchmark will find the image by its number; omit it if not."""
         names = [name.format(image.number) for name in NAMES]
         if image.file in names:
             return True
@@ -94,7 +92,7 @@ class Proposed:
         return False
 
     def add_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
-        """Those of the list; the others are noted."""
+        """Add the valid classes of an edit type and omit the others."""
         self.classes[edit_type] = [word for word in words if word in class_names]
         self.left_out += [
             OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
@@ -103,7 +101,7 @@ class Proposed:
         ]
 
     def add_operations(self, pair: Pair, words: Sequence[str]) -> None:
-        """Those that can be read and belong to no other type of the class (appendix E); the others are noted."""
+        """Add the operations that are valid and new for the class (appendix E) and omit the others."""
         class_, edit_type = pair
         taken = [
             (kind, word)
@@ -157,13 +155,13 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
 
 
 class Classes(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     classes: list[str]
 
 
 class Operations(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+    """Response of a judge."""
 
     operations: list[str]
 
@@ -204,7 +202,7 @@ Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 
 
 def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
-    """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
+    """Return why an operation is invalid, or None; it belongs to one edit type only (appendix E)."""
     if not value.strip() or len(value) > MAX_VALUE_LENGTH:
         return f"an operation has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(value)}"
     unreadable = form_fault(candidate.task, value)
@@ -218,7 +216,7 @@ def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> s
 
 
 def overlap_fault(edit_type: str, value: str, operations: Iterable[tuple[str, str]]) -> str | None:
-    """Why an operation is not new, given the other operations of the class with their types.
+    """Return why an operation repeats another one of the class, or None.
 
     >>> overlap_fault("texture", "Golden", [("color", "golden")])
     "'Golden' is an operation of color already"
@@ -233,12 +231,12 @@ def overlap_fault(edit_type: str, value: str, operations: Iterable[tuple[str, st
 
 
 def _names_new_object(edit_type: str) -> bool:
-    """Adding a dog and replacing something by a dog are different operations with the same word."""
+    """Return whether operations of the type name a new object, which may repeat across types."""
     return EDIT_TYPES[edit_type].effect in {"adds", "replaces"}
 
 
 def form_fault(edit_type: str, value: str) -> str | None:
-    """Why an operation's words cannot be read, or None when they can.
+    """Return why the words of an operation cannot be parsed, or None.
 
     >>> form_fault("size", "huge")
     "unknown wish 'huge'. There are: large, small."
@@ -312,7 +310,7 @@ def _fitting_operations(
 
 
 def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> list[str]:
-    """At most that many, by a chance that depends on the key and the words alone, in their own order."""
+    """Draw at most `number` operations reproducibly by the key, in their original order."""
 
     def chance(word: str) -> bytes:
         return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()
@@ -400,7 +398,7 @@ def editval(
         _by_rules(proposed, coco_annotations, list(fitting), classes, operations)
     else:
         by = written_by(judge_config, PROMPTS)
-        run_async(_by_judge(proposed, list(fitting), classes, operations, judge_config, file))
+        run_async(_by_judge(proposed, list(fitting), classes, operations, judge_config=judge_config, file=file))
     settings = {"classes": classes, "per_class": per_class, "per_type": per_type, "seed": seed}
     relative = os.path.relpath(folder.resolve(), file.parent.resolve())
     pictures = {name: fitting[name][:per_class] for name in _chosen(proposed.classes, list(fitting), classes)}
@@ -442,7 +440,7 @@ def editval(
 
 
 def _images_by_class(coco: Coco, folder: Path, least: float, most: float, seed: int) -> dict[str, list[CocoImage]]:
-    """For every class its images with one such object, of a fitting size, in an order of chance."""
+    """Return by class the images with one such object of a fitting size, in random order."""
 
     def fits(image: CocoImage, class_: str) -> bool:
         left, top, right, bottom = next(object_.box for object_ in image.objects if object_.class_ == class_)
@@ -473,7 +471,7 @@ def _by_rules(proposed: Proposed, coco: Coco, class_names: list[str], classes: i
 
 
 async def _by_judge(
-    proposed: Proposed, class_names: list[str], classes: int, number: int, judge_config: JudgeConfig, file: Path
+    proposed: Proposed, class_names: list[str], classes: int, number: int, *, judge_config: JudgeConfig, file: Path
 ) -> None:
     prompt = partial(open_prompt, folder=judge_config.prompts)
     answers: dict[Pair, list[str]] = {}

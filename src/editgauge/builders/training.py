@@ -29,7 +29,7 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image,
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders._judge_calls import RULES, OpenPrompt, bound_calls, edit_bytes, open_single_judge, written_by
+from editgauge.builders._common import RULES, OpenPrompt, bound_calls, edit_bytes, open_single_judge, written_by
 from editgauge.builders._training_changes import ChangeScene
 from editgauge.builders._training_lessons import (
     ACCEPTED,
@@ -107,7 +107,7 @@ def format_answer(answer: LessonAnswer) -> str:
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:
-    """Both pictures in one, before at the left, with a white seam between them."""
+    """Join both images, the source on the left, with a white seam between them."""
     seam = np.full((before.shape[0], SEAM, 3), WHITE, np.uint8)
     return np.concatenate([before, seam, after], axis=1)
 
@@ -160,7 +160,7 @@ def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
 
 
 def _mark(lesson: Lesson) -> dict[str, str]:
-    """Says of an answer that a machine gave it."""
+    """Return the mark of answers that a machine gave."""
     return {"labeled_by": lesson.labeled_by} if lesson.labeled_by else {}
 
 
@@ -217,7 +217,7 @@ PAGE = "README.md"
 
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
-    """What `build training` left behind."""
+    """Result of `training`."""
 
     folder: Path
     benchmark: str
@@ -424,7 +424,7 @@ def training(
     with ModelService(selected_models.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
-        results = run_async(_all(jobs, service, judge_config, folder / FOLDER, prompt, seed, quiet=quiet))
+        results = run_async(_all(jobs, service, judge_config, folder / FOLDER, prompt=prompt, seed=seed, quiet=quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     balanced_lessons, dropped = balanced(made, seed)
     shots = export(balanced_lessons, folder, prompt)
@@ -452,7 +452,7 @@ def _jobs(
     ratings: str | Path | None,
     limit: int | None,
 ) -> list[_Job]:
-    """Every outcome there is, with what is known about it; raises `BadInputError` when there is none."""
+    """Return a job for every outcome with its known labels; raise `BadInputError` if there is none."""
     edits = benchmark.edits[:limit]
     folders = [outcomes] if isinstance(outcomes, str) else outcomes
     folders_given = folders if isinstance(folders, Mapping) else [folder for folder in folders if folder != REFERENCE]
@@ -513,9 +513,9 @@ async def _all(
     see: ModelService,
     judge_config: JudgeConfig,
     transcripts: Path,
+    *,
     prompt: OpenPrompt,
     seed: int,
-    *,
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
     """Build the lessons of all outcomes in order."""

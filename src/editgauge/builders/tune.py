@@ -30,7 +30,7 @@ NEEDED = ("torch", "transformers", "peft", "accelerate")
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
-    """What `tune` left behind."""
+    """Result of `tune`."""
 
     folder: Path
     lessons: int
@@ -80,7 +80,7 @@ def tune(
     processor, network = _loaded(library, torch, str(model))
     adapters = peft.LoraConfig(r=lora, lora_alpha=2 * lora, target_modules="all-linear", task_type="CAUSAL_LM")
     network = peft.get_peft_model(network, adapters)
-    losses = _trained(library, torch, processor, network, lessons, Path(data), folder,
+    losses = _trained(library, torch, processor, network, lessons=lessons, data=Path(data), out=folder,
                       num_train_epochs=epochs, learning_rate=learning_rate, gradient_accumulation_steps=batch,
                       seed=seed, disable_tqdm=quiet)  # fmt: skip
     network.merge_and_unload().save_pretrained(folder)
@@ -116,18 +116,19 @@ def _trained(
     torch: Any,
     processor: Any,
     network: Any,
+    *,
     lessons: Sequence[Mapping[str, Any]],
     data: Path,
     out: Path,
     **recipe: Any,
 ) -> list[float]:
-    """Trains, one lesson at a time because pictures differ in size; gives the losses of the steps."""
+    """Train on one lesson at a time, because images differ in size; return the losses of the steps."""
     ends = network.generation_config.eos_token_id
     end = ends[0] if isinstance(ends, list) else ends
     on_gpu = torch.cuda.is_available()
 
     class Lessons(torch.utils.data.Dataset):  # type: ignore[misc]
-        """Prepared when they are wanted: pictures would not fit into memory together."""
+        """Lessons prepared on access: all images together would not fit into memory."""
 
         def __len__(self) -> int:
             return len(lessons)

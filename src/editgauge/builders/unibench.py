@@ -34,13 +34,17 @@ from editgauge.benchmarks._unibench_annotations import (
     forbidden_colors,
 )
 from editgauge.builders import _unibench_proposals as by_rules
-from editgauge.builders._built import BuiltBenchmark, OmittedTask, check_paths, report_path, write_report
-from editgauge.builders._judge_calls import (
+from editgauge.builders._common import (
     RULES,
+    BuiltBenchmark,
+    OmittedTask,
     bound_calls,
+    check_paths,
     open_single_judge,
+    report_path,
     run_concurrently,
     transcripts_path,
+    write_report,
     written_by,
 )
 from editgauge.builders._unibench_proposals import (
@@ -120,7 +124,7 @@ def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> Anno
 
 
 def fits_picture(candidate: ReviewCandidate, picture: ReviewPicture) -> bool:
-    """Is there still something to ask for, after a reviewer cropped the picture or corrected a color?"""
+    """Return whether a candidate still applies after a crop or a color correction."""
     by_id = {instance.id: instance for instance in picture.instances}
     if not {candidate.instance, candidate.anchor} <= {None, *by_id}:
         return False
@@ -214,11 +218,11 @@ class ReviewWork:
         return None
 
     def wanted(self, limit: int | None, most: int) -> int:
-        """How many images to look at next."""
+        """Return how many images to process next."""
         return most if limit is None else min(most, limit - self._tried)
 
     def keep(self, number: int) -> bool:
-        """Is the image here already, from an earlier run?"""
+        """Return whether an image of an earlier run can be reused."""
         if number not in self._known:
             return False
         self.reused += 1
@@ -405,7 +409,7 @@ def unibench(
 
 
 def _waves(selected: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
-    """Images to look at, some at a time, until that many became squares."""
+    """Yield batches of images until enough became squares."""
     fit = (element for element in map(work.unless_left_out, selected) if element is not None)
     while wave := list(islice(fit, work.wanted(limit, MAX_CONCURRENT))):
         yield [item for item in wave if not work.keep(item.image.number)]

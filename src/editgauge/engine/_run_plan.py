@@ -208,7 +208,7 @@ def build_plan(
         judges=judge_config.describe(),
         fields_sha256=parses.sha256 if parses else "",
         shard="" if shard == COMPLETE else str(shard),
-        places=_benchmark_paths(benchmark, data),
+        locations=_benchmark_paths(benchmark, data),
         broken=list(opened.broken),
     )
     return RunPlan(opened, protocols, choice, outcomes_of, manifest, judge_config, shard, frozenset(followed))

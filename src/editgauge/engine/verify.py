@@ -278,7 +278,7 @@ def _recompute(run: Run, sample: Sequence[SampledOutcome], location: BenchmarkLo
     try:
         edits = _open_edits(run, location)
     except EditGaugeError as error:
-        moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.places
+        moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.locations
         hint = " Pass its folder as `benchmark`." if moved and not location.benchmark else ""
         recomputed.skip(str(error).splitlines()[0] + hint, sum(outcome.count for outcome in sample))
         return recomputed
@@ -293,7 +293,7 @@ def _open_edits(run: Run, location: BenchmarkLocation) -> dict[str, Edit]:
         EditGaugeError: it is not available, or has other edits than were run.
 
     """
-    recorded = run.manifest.places
+    recorded = run.manifest.locations
     opened = open_benchmark(
         location.benchmark or recorded.get("benchmark") or run.manifest.benchmark,
         location.data or recorded.get("data"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge._util.variants import base_name, options_text
 from editgauge.errors import BadInputError
 from editgauge.methods._layout_files import Fault, escape_name, find_misspelled, fold_case, normalize_name
-from editgauge.methods.layouts import LAYOUTS, Layout, layouts
+from editgauge.methods.layouts import LAYOUTS, METHOD, Layout, layouts
 
 if TYPE_CHECKING:
     from editgauge.methods._layout_files import Tree, TreeImage
@@ -189,7 +189,8 @@ def _fitting(edits: Sequence[Edit]) -> list[Layout]:
 
 def _as_used(layout: Layout, method: str, edits: Sequence[Edit], tree: Tree) -> Layout:
     """Adapt the layout to the settings or the prefix in the file names of this folder."""
-    return _with_prefix(_with_settings(layout, method, edits, tree), edits, tree)
+    named = replace(layout, paths=lambda edit: (path.replace(METHOD, base_name(method)) for path in layout.paths(edit)))
+    return _with_prefix(_with_settings(named, method, edits, tree), edits, tree)
 
 
 def _with_prefix(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Layout:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import PurePosixPath
 from re import Pattern
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,12 @@ LAYOUTS = {
     "compbench": "editgauge.methods.layouts:compbench",
     "edival": "editgauge.methods.layouts:edival",
     "hatie": "editgauge.methods.layouts:hatie",
+    "edit-compass": "editgauge.methods.layouts:edit_compass",
+    "imagenworld": "editgauge.methods.layouts:imagenworld",
+    "rededit": "editgauge.methods.layouts:rededit",
+    "texteditbench": "editgauge.methods.layouts:texteditbench",
+    "uniredit": "editgauge.methods.layouts:uniredit",
+    "wiseedit": "editgauge.methods.layouts:wiseedit",
 }
 """In the order that decides when two find equally many outcomes: plain, then the more specific."""
 
@@ -70,6 +77,15 @@ layouts: Registry[Layout] = Registry("layout", LAYOUTS)
 
 
 _COPY_OF_SOURCE = re.compile(r".*_SRCIMG")
+METHOD = "<method>"
+"""Stands for the name of the method in a path."""
+ORIGINS = {
+    "data_manual_production": "canva",
+    "data_web-sourced_instances": "real",
+    "canva": "data_manual_production",
+    "real": "data_web-sourced_instances",
+}
+"""The folders of TextEditBench's two origins in its repository and in its README, and the other way round."""
 
 
 def _extra(edit: Edit, key: str) -> str:
@@ -125,6 +141,13 @@ def _pixlens(edit: Edit) -> Iterator[str]:
     ):
         name = prompt.replace("?", "QQ").replace('"', "_")
         yield from (f"EditVal/{image}/{name}", f"{image}/{name}")
+
+
+def _texteditbench(edit: Edit) -> Iterator[str]:
+    """Yield `<origin>/<topic>/<number>_edited` with both names that an origin has had."""
+    origin, topic, number = (_extra(edit, key) for key in ("@grandparent", "@parent", "@folder"))
+    for name in dict.fromkeys((origin, ORIGINS.get(origin, origin))):
+        yield f"{name}/{topic}/{number}_edited"
 
 
 def _turns(*forms: str, first: str | None = None) -> Callable[[Edit], Iterator[str]]:
@@ -278,6 +301,55 @@ edival = Layout(  # TianyuCodings/EdiVal, eval.py
     needs=("image_index", "turn"),
     ignored=re.compile(r"\d+_input_raw"),
     chained=True,
+)
+
+edit_compass = Layout(  # bxhsort/Edit-Compass-and-EditReward-Compass, Edit-Compass/gen_image.py
+    name="edit-compass",
+    title="Edit-Compass",
+    about="<part>/<task>/<save_id>.png, with or without en/",
+    paths=_filled("{part}/{task}/{save_id}", "en/{part}/{task}/{save_id}"),
+    needs=("part", "task", "save_id"),
+)
+
+imagenworld = Layout(  # TIGER-AI-Lab/ImagenWorld, inference/open-source/open_generate_ouput.py
+    name="imagenworld",
+    title="ImagenWorld",
+    about="<task>/<entry>/model_output/<method>.png",
+    paths=_filled(f"{{@parent}}/{{@folder}}/model_output/{METHOD}", f"{{@folder}}/model_output/{METHOD}"),
+    needs=("@folder", "@parent", "task", "topic"),
+    ignored=re.compile(r".*"),
+)
+
+rededit = Layout(  # FireRedTeam/FireRed-Image-Edit, rededit_bench/redbench_infer.py
+    name="rededit",
+    title="REDEdit-Bench",
+    about="<task>/<source's name>.png",
+    paths=lambda edit: (f"{_extra(edit, 'task')}/{PurePosixPath(without_suffix(_extra(edit, 'source'))).name}",),
+    needs=("task", "source", "a_to_b_instructions"),
+)
+
+texteditbench = Layout(  # CSU-JPG/TextEditBench, evaluation/gpt_eval.py
+    name="texteditbench",
+    title="TextEditBench",
+    about="<origin>/<topic>/<number>_edited.jpg",
+    paths=_texteditbench,
+    needs=("@grandparent", "@parent", "@folder"),
+)
+
+uniredit = Layout(  # Maplebb/UniREditBench, eval/gpt_eval_uniredit.py
+    name="uniredit",
+    title="UniREditBench",
+    about="<name>/<idx>.png",
+    paths=_filled("{name}/{idx}"),
+    needs=("name", "idx"),
+)
+
+wiseedit = Layout(  # beepkh/WiseEdit, README.md
+    name="wiseedit",
+    title="WiseEdit",
+    about="<subset>/en/<idx>.png",
+    paths=_filled("{@folder}/en/{idx}", "{@folder}/{idx}"),
+    needs=("@folder", "idx"),
 )
 
 hatie = Layout(  # SuhoRyu/HATIE, README.md

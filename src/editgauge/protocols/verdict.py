@@ -38,15 +38,17 @@ MIN_GOOD, MIN_FAIR = 0.6, 0.35
 HEADLINES = frozenset({"edit", "steps_done", "kept", "quality", "success", "overall"})
 """Scores that the short table shows."""
 NO_RULE = "no_rule"
+ANY_WORD = "`models='best'`"
 ADVICE = {
-    "not_understood": "reword the instruction, or give --edit-type with --subject and --to, or a --judge that reads it",
-    "unknown_word": "--models best looks for any word, and so does a --judge",
-    NO_RULE: "a --judge can answer, or a study",
-    "not_detected": "--models best or a --judge may see it; --subject or --to can name it by another word",
-    "not_applicable": "give what is missing: --subject, --to, --position or --source-caption",
+    "not_understood": "reword the instruction, or give `edit_type` with `subject` and `to`, or a `judge` that reads it",
+    "unknown_word": f"{ANY_WORD} looks for any word, and so does a `judge`",
+    NO_RULE: "a `judge` can answer, or a study",
+    "not_detected": f"{ANY_WORD} or a `judge` may see it; `subject` or `to` can name it by another word",
+    "not_applicable": "give what is missing: `subject`, `to`, `position` or `source_caption`",
     "no_model": "`editgauge models pull` brings the models",
     "unreachable": "the judge could not be reached",
 }
+"""What to add, by the reason of a missing score; parameters are in backticks, so that the CLI can name its flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     )
 
 
-def decide_done(edit: float | None, success: float | None, kept: float | None) -> Done:
-    """Answer whether the edit was done, from three scores of `editgauge`; None for a score that does not exist."""
-    is_kept = kept is None or kept >= MIN_PARTLY
+def decide_done(edit: float | None, success: float | None, preservation: float | None) -> Done:
+    """Answer whether the edit was done, from the scores `edit`, `success` and `kept`; None for a missing score."""
+    is_kept = preservation is None or preservation >= MIN_PARTLY
     if edit is None:
         return "no" if success is not None and success < FALLBACK_NO and is_kept else "cannot tell"
     if edit < MAX_NO:
@@ -233,10 +235,10 @@ def _unanswered(scores: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 def _advice(scores: Sequence[ScoreRecord]) -> str:
     if not any(record.name == "edit" for record in scores):
-        return "add --protocol editgauge"
+        return "add `protocol='editgauge'`"
     reasons = dict.fromkeys(record.reason for record in _unanswered(scores) if record.reason)
     advice: list[str] = []
     for text in (ADVICE[reason] for reason in reasons if reason in ADVICE):
-        if not any("--models best" in text and "--models best" in earlier for earlier in advice):
+        if not any(ANY_WORD in text and ANY_WORD in earlier for earlier in advice):
             advice.append(text)
-    return "; ".join(advice) or "a --judge that looks at both images, or a study"
+    return "; ".join(advice) or "a `judge` that looks at both images, or a study"

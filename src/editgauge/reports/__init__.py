@@ -41,6 +41,7 @@ class Section(typing.Protocol):
 BUILT_IN = {
     "overview": "editgauge.reports.sections.standard:overview",
     "gallery": "editgauge.reports.sections.standard:gallery",
+    "verdicts": "editgauge.reports.sections.verdicts:section",
     "heat_map": "editgauge.reports.sections.edit_types:section",
     "edit_types": "editgauge.reports.sections.standard:edit_types",
     "groups": "editgauge.reports.sections.standard:groups",
@@ -55,6 +56,7 @@ BUILT_IN = {
     "captions": "editgauge.reports.sections.numbers:captions_section",
     "sets": "editgauge.reports.sections.standard:sets",
     "agreement": "editgauge.reports.sections.standard:agreement",
+    "checklist": "editgauge.reports.sections.checklist:checklist",
     "judges": "editgauge.reports.sections.judges:section",
     "unscored": "editgauge.reports.sections.standard:unscored",
     "measured": "editgauge.reports.sections.standard:measured",

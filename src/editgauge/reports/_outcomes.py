@@ -5,6 +5,7 @@ Counts are computed on columns, so that a million outcomes take a second.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,16 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._render.text import without_folders
-from editgauge.protocols.verdict import Verdict, make_verdict
+from editgauge._util.variants import base_name
+from editgauge.evidence import Note
+from editgauge.protocols.verdict import PROTOCOL, Verdict, make_verdict
+from editgauge.results import OutcomeKey, ScoreRecord
+from editgauge.results.run import NOTE_PREFIX
 from editgauge.results.tables import filter_edits, first_rows, iter_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from editgauge.analysis.summary import ScoreKey
-    from editgauge.results import OutcomeKey, Run, ScoreRecord
+    from editgauge.results import Run
 
 IMAGE_COLUMNS = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
+RECORD_COLUMNS = ("edit", "method", "seed", "protocol", "name")
 MAX_EXAMPLES = 6
 
 Indices = NDArray[np.int64]
@@ -122,7 +128,8 @@ def read_outcomes(
     by_edit: dict[str, dict[OutcomeKey, ScoredOutcome]] = {
         edit: {} for edit in run.edits if edits is None or edit in edits
     }
-    for key, records in run.iter_outcomes(edits, with_notes=with_notes):
+    for outcome_key, records in run.iter_outcomes(edits, with_notes=with_notes):
+        key = OutcomeKey._make(outcome_key)
         scores = {(record.protocol, record.name): _without_folders(record) for record in records}
         outcome = by_edit.setdefault(key.edit, {}).setdefault(key, ScoredOutcome(key, *images[key], {}))
         outcome.scores.update(scores)
@@ -136,6 +143,36 @@ def _without_folders(record: ScoreRecord) -> ScoreRecord:
 def has_verdicts(run: Run) -> bool:
     """Return whether a protocol of the run tells if an edit was done."""
     return any(spec.name == "edit" for _, spec in run.iter_specs())
+
+
+def read_verdicts(run: Run) -> dict[OutcomeKey, Verdict]:
+    """Return the verdict on every outcome.
+
+    The run is read segment by segment, and only the scores and notes that verdicts use are held in memory.
+    """
+    specs = {(protocol, spec.name): spec for protocol, spec in run.iter_specs()}
+    used = {key for key in specs if key[1] == "edit" or base_name(key[0]) == PROTOCOL}
+    records: dict[OutcomeKey, list[ScoreRecord]] = {}
+    for scores, evidence in run.parts():
+        notes: dict[tuple[object, ...], list[Note]] = {}
+        for *key, text in iter_rows(evidence, (*RECORD_COLUMNS, "evidence")):
+            if (key[-2], key[-1]) in used and text.startswith(NOTE_PREFIX):
+                notes.setdefault(tuple(key), []).append(Note(json.loads(text)["note"]))
+        for *key, value, reason, detail in iter_rows(scores, (*RECORD_COLUMNS, "value", "reason", "detail")):
+            edit, method, seed, protocol, name = key
+            if (protocol, name) in used:
+                outcome = OutcomeKey(edit, method, seed)
+                record = ScoreRecord(
+                    **outcome._asdict(),
+                    protocol=protocol,
+                    spec=specs[protocol, name],
+                    value=value,
+                    reason=reason,
+                    detail=without_folders(detail or ""),
+                    evidence=tuple(notes.get(tuple(key), ())),
+                )
+                records.setdefault(outcome, []).append(record)
+    return {outcome: make_verdict(scores) for outcome, scores in records.items()}
 
 
 def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:

@@ -221,7 +221,11 @@ def with_code(text: str) -> Markup:
 def _templates() -> Environment:
     environment = open_templates(__package__ or "")
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
-    environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
+    environment.filters |= {
+        "without_folders": words.without_folders,
+        "with_code": with_code,
+        "breakable": words.breakable,
+    }
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
     environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": format_count}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

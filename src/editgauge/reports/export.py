@@ -40,8 +40,9 @@ from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols.unibench._rules import CONSISTENCY, FIDELITY, average, total
 from editgauge.reports import _paper as paper
+from editgauge.reports._outcomes import has_verdicts, read_verdicts
 from editgauge.reports.sections.standard import set_tables
-from editgauge.results import Run, SetScore
+from editgauge.results import OutcomeKey, Run, SetScore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,9 +63,14 @@ GROUP = "group_"
 """Before the name of a benchmark's own division, in the columns behind the others."""
 
 
+VERDICT_COLUMNS = ("done", "kept", "quality", "confidence", "because")
+"""The verdict on the outcome of a row, in runs with a protocol that tells if an edit was done."""
+
+
 def columns_of(run: Run) -> tuple[str, ...]:
-    """Return the columns of a run's rows, with one for each division of its benchmark."""
-    return (*COLUMNS, *(f"{GROUP}{name}" for name in divisions(run)))
+    """Return the columns of a run's rows, with one for each division of its benchmark, and the verdict."""
+    groups = (f"{GROUP}{name}" for name in divisions(run))
+    return (*COLUMNS, *groups, *(VERDICT_COLUMNS if has_verdicts(run) else ()))
 
 
 def schema_of(run: Run) -> pa.Schema:
@@ -73,7 +79,8 @@ def schema_of(run: Run) -> pa.Schema:
 
 
 def tables_of(run: Run) -> Iterator[pa.Table]:
-    """Every score in the run's order, a bounded number of rows at a time."""
+    """Yield every score in the run's order, a bounded number of rows at a time."""
+    verdicts = {key: verdict.columns for key, verdict in read_verdicts(run).items()} if has_verdicts(run) else None
     groups = {name: values_of(run, name) for name in divisions(run)}
     for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
@@ -83,6 +90,10 @@ def tables_of(run: Run) -> Iterator[pa.Table]:
         for name, values in groups.items():
             column = pa.array(map(values.get, scores["edit"].to_pylist()), pa.string())
             rows = rows.append_column(f"{GROUP}{name}", column)
+        if verdicts is not None:
+            keys = list(map(OutcomeKey, *(scores[column].to_pylist() for column in OutcomeKey._fields)))
+            for name in VERDICT_COLUMNS:
+                rows = rows.append_column(name, pa.array((verdicts[key][name] for key in keys), pa.string()))
         yield rows
     if run.sets:
         yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=schema_of(run))

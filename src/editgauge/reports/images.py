@@ -29,6 +29,12 @@ INDEX_FILE = "known.json"
 """Index of copies by image file, so that a refreshed report need not make them again."""
 MAX_HEAT_CHANGE = 128
 """Change, in any channel, of the brightest heat."""
+REGION_PIXELS = 256
+"""Longer side at which the changed region is measured."""
+MIN_REGION_CHANGE = 32
+"""Change, in any channel, that belongs to the region."""
+MAX_REGION_SHARE = 0.5
+"""A region of more than this share of the image is not worth a crop."""
 MAX_CACHED_SOURCES = 8
 """Edits of one source image follow each other, so caching a few decoded sources is enough."""
 
@@ -66,6 +72,19 @@ def difference(source: Pixels, edited: Pixels) -> Pixels:
     red, green, blue = cv2.split(cv2.absdiff(source, resize_image(edited, width, height)))
     heat = cv2.convertScaleAbs(cv2.max(cv2.max(red, green), blue), alpha=255 / MAX_HEAT_CHANGE)
     return np.asarray(cv2.applyColorMap(heat, cv2.COLORMAP_INFERNO)[..., ::-1])
+
+
+def changed_region(source: Pixels, edited: Pixels) -> list[float] | None:
+    """Return the bounding box of the change as shares of the image; None if nothing or most of it changed."""
+    small = fitted(source, REGION_PIXELS)
+    height, width = small.shape[:2]
+    change = cv2.absdiff(small, resize_image(edited, width, height)).max(axis=2) > MIN_REGION_CHANGE
+    opened = cv2.morphologyEx(change.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))  # drops noise
+    left, top, columns, rows = cv2.boundingRect(opened)
+    if not 0 < columns * rows <= MAX_REGION_SHARE * width * height:
+        return None
+    sides = left / width, top / height, (left + columns) / width, (top + rows) / height
+    return [round(side, 3) for side in sides]
 
 
 def fitted(pixels: Pixels, longest: int) -> Pixels:
@@ -112,6 +131,8 @@ class Album:
         copies = self._place(key, after)
         if isinstance(before, Decoded) and isinstance(after, Decoded):
             heat = self._place(key_of_both, Decoded(difference(before.pixels, after.pixels), changed=False))
+            if region := changed_region(before.pixels, after.pixels):
+                heat = self._used[key_of_both] = {**heat, "region": region}
         return copies, heat
 
     def finish(self) -> None:
@@ -174,7 +195,9 @@ class EmbeddedAlbum(Album):
 def _key(*files: ScoredImage) -> str:
     """Return a key that changes with the files and settings. It is a hash, as a report must not reveal paths."""
     stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
-    return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, MAX_HEAT_CHANGE, stamps)).encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(
+        repr((SMALL, LARGE, QUALITY, MAX_HEAT_CHANGE, REGION_PIXELS, stamps)).encode(), digest_size=12
+    ).hexdigest()
 
 
 def _jpeg(pixels: Pixels) -> bytes:

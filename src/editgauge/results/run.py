@@ -75,15 +75,19 @@ class Run:
     folder: Path
     manifest: Manifest
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
         """Open a run folder.
+
+        Args:
+            folder: the run folder.
+            manifest: its manifest; default: read from the folder.
 
         Raises:
             BadRunError: the folder is not a run, or its manifest is damaged.
 
         """
         self.folder = Path(folder)
-        self.manifest = Manifest.load(self.folder)
+        self.manifest = manifest or Manifest.load(self.folder)
 
     @classmethod
     def open(cls, run: RunSource | Sequence[RunSource]) -> Run:

@@ -74,7 +74,7 @@ def template_page(template: str, **values: Any) -> bytes:
 
 
 def number(value: float, *, percent: bool = False) -> str:
-    """Two decimals, or a whole percentage.
+    """Format a number with two decimals, or as a whole percentage.
 
     >>> number(-0.5), number(0.256, percent=True)
     ('−0.50', '26%')
@@ -99,7 +99,7 @@ def ranked(pairs: PairwisePreferences) -> list[str]:
 
 
 def step(share: float) -> int:
-    """Which of the shades a share gets."""
+    """Return the shade of a share."""
     return min(int(share * STEPS), STEPS - 1)
 
 
@@ -121,7 +121,7 @@ def swatch(index: int, question: CountedQuestion) -> Markup:
 
 
 def stacked(cell: LevelCell, question: CountedQuestion, name: str) -> Markup:
-    """One bar, as long as all answers together, with a part for every level."""
+    """Draw a stacked bar with the share of every level."""
     parts, start = [], 0.0
     for index, (share, level) in enumerate(zip(cell.shares, question.levels, strict=True)):
         title = f"{level.label}: {number(share, percent=True)} ({cell.counts[index]} answers)"

@@ -39,7 +39,7 @@ class ComparedItem:
 
 @dataclass(frozen=True, slots=True)
 class PageCandidate:
-    """What one page could be about."""
+    """One item that a study could ask about."""
 
     edit: str
     fields: Mapping[str, Any]
@@ -84,7 +84,7 @@ class _CandidateOutcome:
 
 
 def list_candidates(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
-    """Everything of the run that a design of this unit can ask about."""
+    """List everything in the run that a design of this unit can ask about."""
     skipped: Counter[str] = Counter()
     scored: dict[Path, str] = {}
     by_edit: dict[str, list[_CandidateOutcome]] = {}
@@ -157,7 +157,7 @@ def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_CandidateOutcom
 
 
 def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_CandidateOutcome]) -> Iterator[PageCandidate]:
-    """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
+    """Yield each pair of methods once per edit, at the lowest seed that both have; choices name methods only."""
     methods = list(dict.fromkeys(outcome.item.method for outcome in edit_outcomes))
     by_key = {(item.item.method, item.item.seed): item for item in edit_outcomes}
     for first, second in combinations(methods, 2):
@@ -299,7 +299,7 @@ def _right_answers(answers: Any, design: Design, location: Location) -> Right:
 
 
 def _values(question: DesignQuestion) -> tuple[Value, ...]:
-    """Sides are named from the item, not from the page: which one is item on the left is decided later."""
+    """Return the valid values; sides are those of the item, because the page decides later which one is on the left."""
     if question.kind == "pick_side":
         return ("first", "second", "tie") if question.tie else ("first", "second")
     return question.values
@@ -336,7 +336,7 @@ def sample_candidates(
 
 
 def _stratified(candidates: Sequence[PageCandidate], items: int, seed: int) -> list[int]:
-    """As many of every cell as there are, taken in turn, at random within the cell."""
+    """Draw items from the cells in turn, at random within a cell."""
     cells: dict[str, list[int]] = defaultdict(list)
     for index, candidate in enumerate(candidates):
         cells[candidate.cell].append(index)
@@ -358,7 +358,7 @@ def _chances(sizes: Mapping[str, int], items: int) -> dict[str, float]:
 
 
 def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, float]:
-    """How far the scores' opinions of a candidate lie apart, from 0 to 1 (of a pair: to 2), by its index.
+    """Return by index how much the scores disagree on a candidate: 0 to 1, for a pair 0 to 2.
 
     Each score ranks all outcomes of the run from worst (0) to best (1). The opinion of an outcome is its rank, of a
     pair the difference of ranks; the spread is the largest opinion minus the smallest. Candidates with fewer than two
@@ -379,7 +379,7 @@ def _opinion(ranked: dict[OutcomeKey, float], keys: Sequence[OutcomeKey]) -> flo
 
 
 def _ranks(run: Run) -> list[dict[OutcomeKey, float]]:
-    """For every score, each outcome's rank from 0 (worst) to 1 (best); equals share the mean of their ranks."""
+    """Return for every score the ranks of outcomes from 0 (worst) to 1 (best); ties get their mean rank."""
     from scipy.stats import rankdata  # takes seconds to import, and only this way of sampling needs it
 
     ranks = []

@@ -40,6 +40,7 @@ def write_export(
     study: Study,
     out: Path,
     form: str | None = None,
+    *,
     question: str | None = None,
     rater: str | None = None,
     url: str | None = None,

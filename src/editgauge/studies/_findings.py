@@ -100,7 +100,7 @@ def _question(
 def _reasons(
     questions: Sequence[DesignQuestion], pages: Sequence[AnswerRecord], sources: dict[str, str]
 ) -> tuple[Feedback, ...]:
-    """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
+    """Sort remarks that are asked for only after another answer; other texts may be about anything."""
     texts = [question.id for question in questions if question.kind == "text" and question.when]
     texts_by_question = ((name, page.answers.get(name), sources[page.item]) for name in texts for page in pages)
     return sort_remarks(

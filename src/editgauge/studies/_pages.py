@@ -42,7 +42,7 @@ TO_PAGE = {flipped: {item: page for page, item in sides.items()} for flipped, si
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a page that was handed in."""
+    """Acknowledgment of a submitted page."""
 
     assignment: int
     state: str
@@ -69,7 +69,7 @@ def page_questions(design: Design, check: str | None, item: StudyItem) -> tuple[
 
 
 def save(
-    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
+    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, *, now: float
 ) -> None:
     """Save the form as a draft, so that a closed window loses nothing, and extend the rater's time."""
     assignment, item = require_assignment(session, rater, assignment_id)
@@ -81,7 +81,7 @@ def save(
 
 
 def submit(
-    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
+    session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, *, now: float
 ) -> Receipt:
     """Submit a page; idempotent. A late page counts if its slot is still free, else it is surplus."""
     assignment, item = require_assignment(session, rater, assignment_id)
@@ -90,7 +90,7 @@ def submit(
     changed = write(session, assignment, answers, now)
     if assignment.state in ("claimed", "expired"):
         _count(session, rater, assignment, item, now)
-        review(session, rater, assignment, item, answers, design, now)
+        review(session, rater, assignment, item, answers, design=design, now=now)
         changed = True
     session.flush()
     return Receipt(assignment.id, assignment.state, changed)
@@ -104,7 +104,7 @@ def _count(session: Session, rater: Rater, assignment: Assignment, item: StudyIt
     if late:
         count_served(session, rater.id, item, +1)
         slot = "its slot was still free" if free else "other raters had taken its slot"
-        log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {slot}", assignment)
+        log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {slot}", page=assignment)
 
 
 def to_item_sides(answers: Answers, design: Design, *, flipped: bool) -> Answers:

@@ -99,11 +99,11 @@ def _delete_answers(session: Session, rater: Rater) -> None:
 
 
 def log(
-    session: Session, now: float, kind: EventKind, rater: Rater, reason: str, assignment: Assignment | None = None
+    session: Session, now: float, kind: EventKind, rater: Rater, reason: str, *, page: Assignment | None = None
 ) -> None:
     """Log an event of a rater with its reason."""
-    where = assignment.id if assignment is not None else None
-    session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=where, reason=reason))
+    page_id = page.id if page is not None else None
+    session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=page_id, reason=reason))
     session.flush()
 
 
@@ -113,6 +113,7 @@ def review(
     assignment: Assignment,
     item: StudyItem,
     answers: Answers,
+    *,
     design: Design,
     now: float,
 ) -> None:
@@ -121,14 +122,14 @@ def review(
     flags = flags_of(design, answers, assignment.check, seconds)
     assignment.flags = list(flags)
     if "fast" in flags:
-        log(session, now, "fast", rater, f"answered in {seconds:.1f} s", assignment)
+        log(session, now, "fast", rater, f"answered in {seconds:.1f} s", page=assignment)
     if "attention_failed" in flags:
-        log(session, now, "attention_failed", rater, f"wrong answer to '{assignment.check}'", assignment)
+        log(session, now, "attention_failed", rater, f"wrong answer to '{assignment.check}'", page=assignment)
     if item.right is not None:
         wrong = wrong_answers(design, answers, item.right)
         assignment.passed = not wrong
         if wrong:
-            log(session, now, "gold_failed", rater, f"wrong answer to {', '.join(wrong)}", assignment)
+            log(session, now, "gold_failed", rater, f"wrong answer to {', '.join(wrong)}", page=assignment)
     _exclude_if_failed(session, rater, "gold_failed", design.gold.exclude_after, now)
     if design.attention and design.attention.exclude_after:
         _exclude_if_failed(session, rater, "attention_failed", design.attention.exclude_after, now)
@@ -203,7 +204,7 @@ Stage = Literal["eligibility", "qualification", "rating", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class QuizResult:
-    """How a rater did in the qualification test."""
+    """Result of an attempt at the qualification test."""
 
     passed: bool
     right: int
@@ -232,7 +233,7 @@ def answer_eligibility(
     _require_stage(session, rater, design, "eligibility")
     answers = validate_answers([], [item.question for item in design.eligibility], entries)
     refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
-    _store_screening(session, rater, design, "eligibility", answers, now, passed=not refused)
+    _store_screening(session, rater, design, "eligibility", answers, now=now, passed=not refused)
     if refused:
         _reject(session, rater, f"not eligible by {', '.join(refused)}", now)
     return not refused
@@ -252,7 +253,7 @@ def answer_qualification(
     right = len(test.items) - len(wrong)
     passed = right >= test.pass_mark * len(test.items) - 1e-9
     attempt = sum(row.kind == "qualification" for row in _screenings(session, rater)) + 1
-    _store_screening(session, rater, design, "qualification", answers, now, passed=passed)
+    _store_screening(session, rater, design, "qualification", answers, now=now, passed=passed)
     if not passed and attempt >= test.attempts:
         _reject(session, rater, f"{right} of {len(test.items)} right in the last attempt at the qualification", now)
     return QuizResult(passed, right, len(test.items), tuple(wrong), max(0, test.attempts - attempt))
@@ -273,8 +274,8 @@ def _store_screening(
     design: Design,
     kind: Stage,
     answers: Mapping[str, Any],
-    now: float,
     *,
+    now: float,
     passed: bool,
 ) -> None:
     session.add(Screening(rater_id=rater.id, kind=kind, passed=passed, answers=dict(answers), at=now))

@@ -70,7 +70,7 @@ class AnswerRecord:
 
 
 def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord]:
-    """Every answered page, or those of one rater, in the order they were handed out."""
+    """Yield all answered pages, or those of one rater, in order of assignment."""
     why = _exclusions(session)
     rows = select(Assignment, StudyItem, Rater).join(StudyItem, Assignment.item_id == StudyItem.id)
     rows = rows.join(Rater, Assignment.rater_id == Rater.id).where(Assignment.state.in_(ANSWERED))
@@ -151,7 +151,7 @@ def parse_time(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What state of imported pages."""
+    """Numbers of imported pages by their state."""
 
     done: int = 0
     """They count."""
@@ -179,7 +179,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
     # Pages that counted come first: one that had come too late must not replace one that had not.
     for page in sorted(pages, key=lambda page: page.state != "done"):
         rater = raters.setdefault(page.rater, _rater(session, page.rater, now))
-        state = _import_page(session, design, page, rater, items[page.item], now)
+        state = _import_page(session, design, page, rater, items[page.item], now=now)
         result = replace(result, **{state: getattr(result, state) + 1})
     reasons = {page.rater: page.excluded for page in pages if page.excluded}
     for name, reason in reasons.items():
@@ -216,7 +216,7 @@ def _rater(session: Session, name: str, now: float) -> Rater:
 
 
 def _import_page(
-    session: Session, design: Design, page: AnswerRecord, rater: Rater, item: StudyItem, now: float
+    session: Session, design: Design, page: AnswerRecord, rater: Rater, item: StudyItem, *, now: float
 ) -> str:  # fmt: skip
     mine = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.item_id == item.id)
     assignment = session.scalars(mine).first()

@@ -1,4 +1,4 @@
-"""Where a study keeps what happened: the tables, and the database they live in (SQLite, or PostgreSQL by URL).
+"""Tables of a study and its database: SQLite, or PostgreSQL by URL.
 
 Everything that decides who gets what is a counter stored with the rows it counts, changed in one transaction: a page is
 found by index, whatever the number of items.
@@ -61,7 +61,7 @@ class TableBase(DeclarativeBase):
 
 
 class Meta(TableBase):
-    """What the database says about itself."""
+    """Schema version and study id of the database."""
 
     __tablename__ = "meta"
     key: Mapped[str] = mapped_column(primary_key=True)
@@ -96,7 +96,7 @@ class StudyCell(TableBase):
 
 
 class StudyItem(TableBase):
-    """What one page is about."""
+    """An item to rate: one outcome, a pair, or two attributes."""
 
     __tablename__ = "items"
     __table_args__ = (Index("open_items", "cell_id", "is_open", "shuffle"), Index("items_by_kind", "kind", "shuffle"))
@@ -145,7 +145,7 @@ class Assignment(TableBase):
 
 
 class Served(TableBase):
-    """How many items of a cell a rater has had: who had all is not searched for more."""
+    """Number of items of a cell that a rater has had, to skip exhausted cells."""
 
     __tablename__ = "served"
     rater_id: Mapped[int] = mapped_column(ForeignKey("raters.id"), primary_key=True)
@@ -166,7 +166,7 @@ class AnswerRow(TableBase):
 
 
 class Screening(TableBase):
-    """What a rater answered before the first page: eligibility and qualification."""
+    """Answers of a rater before the first page: eligibility and qualification."""
 
     __tablename__ = "screenings"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -178,7 +178,7 @@ class Screening(TableBase):
 
 
 class Event(TableBase):
-    """What happened to a rater and why; nothing here is ever changed."""
+    """Append-only log of what happened to raters, and why."""
 
     __tablename__ = "events"
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -98,12 +98,12 @@ class Study:
             return raters.stage(session, session.get_one(Rater, rater.id), self.design)
 
     def answer_eligibility(self, rater: RaterInfo, answers: Mapping[str, Any]) -> bool:
-        """Whether the rater may take part."""
+        """Store eligibility answers and return whether the rater may take part."""
         with self._writing_for(rater) as (session, row):
             return raters.answer_eligibility(session, row, self.design, answers, self.clock())
 
     def answer_qualification(self, rater: RaterInfo, answers: Mapping[str, Any]) -> raters.QuizResult:
-        """How the rater did in the qualification test."""
+        """Grade an attempt at the qualification test."""
         with self._writing_for(rater) as (session, row):
             return raters.answer_qualification(session, row, self.design, answers, self.clock())
 
@@ -127,12 +127,12 @@ class Study:
     def save(self, rater: RaterInfo, assignment: int, answers: Mapping[str, Any]) -> None:
         """Save an unfinished page with all its fields."""
         with self._writing_for(rater) as (session, row):
-            _pages.save(session, row, assignment, answers, self.design, self.clock())
+            _pages.save(session, row, assignment, answers, self.design, now=self.clock())
 
     def answer(self, rater: RaterInfo, assignment: int, answers: Mapping[str, Any]) -> _pages.Receipt:
         """Submit a page durably; raise `BadAnswersError` with the problem of each question."""
         with self._writing_for(rater) as (session, row):
-            return _pages.submit(session, row, assignment, answers, self.design, self.clock())
+            return _pages.submit(session, row, assignment, answers, self.design, now=self.clock())
 
     def release(self, rater: RaterInfo) -> None:
         """Release the rater's current page."""

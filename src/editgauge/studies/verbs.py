@@ -97,7 +97,7 @@ def export(
 
     """
     with Study.open(study) as opened:
-        return write_export(opened, Path(out), form, question, rater, url)
+        return write_export(opened, Path(out), form, question=question, rater=rater, url=url)
 
 
 def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> ImportSummary:
@@ -214,7 +214,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
 
 @dataclass(frozen=True, slots=True)
 class StudyAnalysis:
-    """What a study says."""
+    """Results of a study."""
 
     status: StudyStatus
     findings: StudyFindings | None

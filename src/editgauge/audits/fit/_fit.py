@@ -53,10 +53,12 @@ METHOD_FOLDS = 4
 REPEATS = 3
 """Ways to divide the photographs into folds."""
 DIGITS = 4
-CONFIDENCE = {"high": 0.95, "medium": 0.8}
+CONFIDENCE = {"high": 0.95, "medium": 0.8, "low": 0.0}
 """Least share of right answers at each level, on unseen photographs."""
 MIN_ANSWERS = 12
 """Answers needed to establish a level."""
+NEVER = 1.01
+"""Threshold of a level that no answer reaches."""
 
 
 def fit(records: Sequence[MeasuredOutcome]) -> dict[str, Any]:
@@ -366,10 +368,9 @@ def confidence_levels(records: Sequence[MeasuredOutcome], scores: Sequence[Fitte
     for answer in ("yes", "no"):
         agreement, right = [], []
         for fold in scores:
-            said = answers(fold)
-            chosen = rated & (said == answer)
-            agreement.append(np.where(answer == "yes", fold.success, 1 - fold.success)[chosen])
-            right.append((good == (answer == "yes"))[chosen])
+            rows = rated & (answers(fold) == answer)
+            agreement.append(np.where(answer == "yes", fold.success, 1 - fold.success)[rows])
+            right.append((good == (answer == "yes"))[rows])
         levels += _levels(answer, np.concatenate(agreement), np.concatenate(right), len(scores))
     return levels
 
@@ -386,32 +387,22 @@ def _or_none(column: Floats) -> list[float | None]:
 
 def _levels(answer: str, agreement: Floats, right: NDArray[np.bool_], repeats: int) -> list[dict[str, Any]]:
     """Return the lowest threshold of each level at which answers above it are right often enough."""
+
+    def count(lower: float, upper: float) -> tuple[int, int]:
+        """Return right answers and all answers; every outcome was answered once for each division into folds."""
+        rows = (agreement >= lower) & (agreement < upper)
+        return round(right[rows].sum() / repeats), round(rows.sum() / repeats)
+
+    def is_reached(least: float, lower: float, upper: float) -> bool:
+        correct, total = count(lower, upper)
+        return total >= MIN_ANSWERS and correct >= least * total
+
+    candidates = [float(value) for value in np.unique(np.round(agreement, 2))]
     levels, upper = [], np.inf
     for level, least in CONFIDENCE.items():
-        threshold = _threshold(agreement, right, upper, least, MIN_ANSWERS * repeats)
-        levels.append(_level(answer, level, threshold, agreement, right, upper, repeats))
-        upper = min(upper, threshold)
-    levels.append(_level(answer, "low", 0.0, agreement, right, upper, repeats))
+        reached = (lower for lower in candidates if lower < upper and is_reached(least, lower, upper))
+        lower = next(reached, NEVER) if least else 0.0
+        correct, total = count(lower, upper)
+        levels.append({"answer": answer, "level": level, "threshold": lower, "right": correct, "total": total})
+        upper = min(upper, lower)
     return levels
-
-
-def _threshold(agreement: Floats, right: NDArray[np.bool_], upper: float, least: float, fewest: int) -> float:
-    for threshold in np.unique(np.round(agreement[agreement < upper], 2)):
-        chosen = (agreement >= threshold) & (agreement < upper)
-        if chosen.sum() >= fewest and right[chosen].mean() >= least:
-            return float(threshold)
-    return 1.01
-
-
-def _level(
-    answer: str, level: str, threshold: float, agreement: Floats, right: NDArray[np.bool_], upper: float, repeats: int
-) -> dict[str, Any]:
-    chosen = (agreement >= threshold) & (agreement < upper)
-    total = round(float(chosen.sum()) / repeats)  # every outcome was answered once for each division into folds
-    return {
-        "answer": answer,
-        "level": level,
-        "threshold": round(threshold, 2),
-        "right": round(float(right[chosen].mean()) * total) if total else 0,
-        "total": total,
-    }

@@ -51,7 +51,7 @@ BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench,
 
 
 class UnfitCandidateError(Exception):
-    """Words that a candidate may not have; the message says why."""
+    """A value that a candidate must not have; the message says why."""
 
 
 class Desk:
@@ -84,7 +84,7 @@ class Desk:
             return self._review if self._stamp() == self._seen else self._read()
 
     def picture(self, group: str, index: int) -> Path:
-        """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
+        """Return the path of an image of a group; raise `KeyError` if there is none inside the image folder."""
         candidates = self.review.group(group)
         if candidates is None or not 0 <= index < len(candidates.pictures):
             raise KeyError(group)
@@ -104,7 +104,7 @@ class Desk:
             candidate = next((item for item in review.candidates if item.id == name), None)
             if candidate is None:
                 raise KeyError(name)
-            changed = self._changed(review, candidate, reviewer, verdict, " ".join(value.split()), anchor)
+            changed = self._changed(review, candidate, reviewer, verdict, value=" ".join(value.split()), anchor=anchor)
             self._save(review.with_candidate(changed))
             return changed
 
@@ -171,6 +171,7 @@ class Desk:
         candidate: ReviewCandidate,
         reviewer: str,
         verdict: Verdict,
+        *,
         value: str,
         anchor: str | None,
     ) -> ReviewCandidate:

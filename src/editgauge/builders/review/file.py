@@ -1,4 +1,4 @@
-"""What people said about each proposed candidate: the file that `build review` shows and saves at every answer.
+"""The review file: proposed candidates and the decisions of reviewers about them.
 
 Every reviewer's last word is kept. A candidate stays unless more reviewers drop it than keep it; between equals, the
 later one decides. Among those who keep it, the latest edit gives its words.
@@ -41,7 +41,7 @@ class Decision(StrictFields):
 
 
 class ReviewCandidate(StrictFields):
-    """Something that was proposed, what became of it, and by whom."""
+    """A proposed candidate with the decisions of reviewers."""
 
     id: Text
     group: Text
@@ -111,7 +111,7 @@ class ColorCorrection(StrictFields):
 
 
 class Omission(StrictFields):
-    """Something that was left out, and why."""
+    """An omitted image, object or candidate, with the reason."""
 
     what: Text
     why: Text
@@ -140,7 +140,7 @@ class Review(StrictFields):
         return [candidate for candidate in self.candidates if candidate.group == name]
 
     def by_group(self) -> dict[str, list[ReviewCandidate]]:
-        """All candidates by their group; one pass, for files of many groups."""
+        """Return all candidates by group, in one pass."""
         candidates: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
         for candidate in self.candidates:
             candidates.setdefault(candidate.group, []).append(candidate)
@@ -198,7 +198,7 @@ def _settled(candidate: ReviewCandidate, decisions: Sequence[Decision]) -> Revie
 
 
 def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
-    """By type and by reviewer: how many candidates were taken as proposed, of how many looked at (EditVal's table 2).
+    """Return, by type and reviewer, how many candidates were accepted as proposed, and of how many (EditVal's table 2).
 
     Operations of EditVal have rows of their own: the paper's figures are of classes.
     """

@@ -1,4 +1,4 @@
-"""What a page shows, in plain values."""
+"""Template values of a review page."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ UNFIT_REMARK = "not asked for: it is so already, or the object is no longer in t
 
 
 def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
-    """How many candidates are decided on, and how many there are."""
+    """Count decided candidates and all candidates."""
     return {"done": sum(candidate.status != "proposed" for candidate in candidates), "all": len(candidates)}
 
 
 def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str, Any]:
-    """Everything that the page of a group shows."""
+    """Return the template values of the page of a group."""
     names = [item.name for item in review.groups]
     index = names.index(group.name)
     candidates = review.by_group()

@@ -123,12 +123,13 @@ class NullText(PaperMethod):
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """Sample the target next to the source."""
+        import torch
+
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
         trajectory = invert(painter, painter.latents(request.image), source, self.options["steps"])
         blanks = optimize_null_embeddings(painter, trajectory, source, self.options["guidance"], self.inner_steps)
-        return self._side_by_side(
-            painter, trajectory[-1], source, target, blanks, _counterpart_tensor(painter, request)
-        )
+        injection = Injection(_counterpart_tensor(painter, request))
+        return self._side_by_side(painter, trajectory[-1], torch.cat([source, target]), blanks, injection)
 
     @property
     def inner_steps(self) -> int:
@@ -136,19 +137,13 @@ class NullText(PaperMethod):
         return int(self.options["inner_steps"])
 
     def _side_by_side(
-        self,
-        painter: Painter,
-        noise: Tensor,
-        source: Tensor,
-        target: Tensor,
-        blanks: list[Tensor],
-        counterpart_indices: Tensor,
+        self, painter: Painter, noise: Tensor, captions: Tensor, blanks: list[Tensor], injection: Injection
     ) -> Tensor:
+        """Sample source and target together, from the same noise."""
         import torch
 
         steps = self.options["steps"]
-        injection = Injection(counterpart_indices)
-        pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
+        pair = torch.cat([noise, noise])
         with injected_attention(painter.unet, injection):
             for index, timestep in enumerate(painter.timesteps(steps)):
                 injection.cross_attention = index < self.options["cross"] * steps

@@ -45,7 +45,7 @@ def optimize(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: floa
     optimizer.zero_grad()  # they are as large as what was learned
 
 
-def fine_tune(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: float, generator: Any) -> Painter:
+def fine_tune(painter: Painter, latents: Tensor, words: Tensor, generator: Any, *, steps: int, rate: float) -> Painter:
     """Return a painter with a copy of the network fine-tuned on one image and caption; the original is unchanged."""
     unet = deepcopy(painter.unet).requires_grad_(True)
     pupil = Painter(painter.pipe, unet)
@@ -81,7 +81,8 @@ class Imagic(PaperMethod):
 
         optimize([source], loss, options["word_steps"], options["word_rate"])
         source = source.detach()
-        pupil = fine_tune(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        tuning = {"steps": options["tuning_steps"], "rate": options["tuning_rate"]}
+        pupil = fine_tune(painter, latents, source, request.generator, **tuning)
         words = options["eta"] * target + (1 - options["eta"]) * source
         noise = painter.random_like(latents, request.generator)
         return pupil.sampled(noise, words, painter.words(""), options["guidance"], options["steps"])
@@ -109,7 +110,8 @@ class SINE(PaperMethod):
 
         options, latents = self.options, painter.latents(request.image)
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
-        pupil = fine_tune(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        tuning = {"steps": options["tuning_steps"], "rate": options["tuning_rate"]}
+        pupil = fine_tune(painter, latents, source, request.generator, **tuning)
         blank, made = painter.words(""), painter.random_like(latents, request.generator)
         for timestep in painter.timesteps(options["steps"]):
             without, towards = painter.noise(made.repeat(2, 1, 1, 1), timestep, torch.cat([blank, target])).chunk(2)
@@ -193,7 +195,8 @@ class DreamBooth(_Personal):
         """Generate an image from the caption with the rare token, with the fine-tuned network."""
         options, latents = self.options, painter.latents(request.image)
         words = painter.words(training_prompt(options["token"], request.edit.subject))
-        pupil = fine_tune(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
+        tuning = {"steps": options["tuning_steps"], "rate": options["tuning_rate"]}
+        pupil = fine_tune(painter, latents, words, request.generator, **tuning)
         return self._generated(pupil, request, latents)
 
 

@@ -196,7 +196,7 @@ class AttributeRequest:
         return {"short": words < SPLIT_LENGTH, "long": words > SPLIT_LENGTH}[self.length] if self.length else True
 
 
-async def ask_attributes(
+async def ask_attributes(  # noqa: PLR0917 - the builder passes them by position
     edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, requested: AttributeRequest, repetition: int = 0
 ) -> Attributes:
     """Ask a judge for attributes; raise `UnscorableError` if it names none of one side.

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from editgauge.protocols.editgauge._request import Values
     from editgauge.protocols.editgauge._view import View
 
-NO_TOKENS = Unscored(
-    "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
-)
+NO_TOKENS = Unscored("no_model", "no image embedder with patch tokens; pass `model=image_embedder=dinov2-s14`")
 PASS_MARK = 0.5
 MIN_LARGE_OBJECT, MAX_LARGE_OBJECT = 0.25, 0.95
 """Share of the image that an object to edit covers, from which and up to which only the rest is compared."""
@@ -66,7 +64,7 @@ class EditGaugeProtocol(Protocol):
     name = "editgauge"
     about = "Was the edit done, was the rest kept, is the image well made? Each with reasons."
     paper = "EditGauge; combines what EditVal, PixLens and EditInspector measure, fitted on human ratings."
-    version = "9"
+    version = "10"
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the scores order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
@@ -77,7 +75,7 @@ class EditGaugeProtocol(Protocol):
         "below 0.1 or above 0.9.",
     )
     needs = ("detector", "segmenter", "image_embedder")
-    prefers = ("classifier", "text_reader", "joint_embedder")
+    prefers = ("classifier", "text_reader", "joint_embedder", "scene_classifier")
     uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("edit", True, (0.0, 1.0), "Probability that the requested change is there.", "done"),
@@ -138,6 +136,7 @@ class EditGaugeProtocol(Protocol):
 
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
         """Return one question per outcome, with a judge."""
+        del edit
         return {self.judge: outcomes} if self.judge else {}
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:

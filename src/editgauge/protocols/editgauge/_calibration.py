@@ -26,7 +26,7 @@ NEAREST = 1e-3
 """To 0 and to 1: what lies nearer has no log-odds that people could be asked about."""
 SIGNS = 12
 """Of the SHA-256 that stand in a variant's name."""
-KEPT = "calibrations"
+CACHE_FOLDER = "calibrations"
 """In the cache: what was read once is found again by its SHA-256, so that a run's scores need not name a folder."""
 UNREADABLE = "'{}' is no calibration that `editgauge build calibration` wrote: {}."
 
@@ -60,21 +60,21 @@ class CalibrationCurve:
     """By rising value, with the first at 0 and the last at 1."""
 
     def __call__(self, value: float) -> float:
-        """The share of people who say so."""
+        """Return the share of people who say so."""
         inside = min(1 - NEAREST, max(NEAREST, value))
         odds = self.low * math.log(inside) - self.high * math.log1p(-inside) + self.shift
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
 
     def interval(self, value: float) -> tuple[float, float] | None:
-        """Within which the share lies, between the curve's points on a straight line; None where there is none."""
+        """Return the interval of the share, interpolated between the points; None where there are none."""
         after = min(bisect_right([point.value for point in self.points], value), len(self.points) - 1)
         if after < 1:
             return None
-        one, other = self.points[after - 1], self.points[after]
-        if one.low is None or one.high is None or other.low is None or other.high is None:
+        left, right = self.points[after - 1], self.points[after]
+        if left.low is None or left.high is None or right.low is None or right.high is None:
             return None
-        way = (value - one.value) / (other.value - one.value)
-        return one.low + way * (other.low - one.low), one.high + way * (other.high - one.high)
+        share = (value - left.value) / (right.value - left.value)
+        return left.low + share * (right.low - left.low), left.high + share * (right.high - left.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +98,14 @@ class Calibration:
 
 
 def read_calibration(written: str) -> Calibration:
-    """The calibration in a file; `FILE@SHA` is that very content and no other, wherever it was read before."""
+    """Read a calibration file; `FILE@SHA` names its content, which is cached when it is read first."""
     file, at, expected = written.rpartition("@")
     if not at or Path(written).is_file():
         file, expected = written, ""
-    kept = cache_root() / KEPT
-    known = next(kept.glob(f"{expected}*.json"), None) if expected else None
+    folder = cache_root() / CACHE_FOLDER
+    cached = next(folder.glob(f"{expected}*.json"), None) if expected else None
     try:
-        content = read_bytes(known or Path(file))
+        content = read_bytes(cached or Path(file))
     except OSError as error:
         raise BadInputError(
             f"The calibration '{file}' cannot be read: {error.strerror}. `editgauge build calibration` makes one."
@@ -117,8 +117,8 @@ def read_calibration(written: str) -> Calibration:
             "Bring back the file of before, or name it without '@' to start over with this one."
         )
     calibration = _read(file, hashed, content)
-    if known is None:
-        write_bytes(kept / f"{hashed}.json", content)
+    if cached is None:
+        write_bytes(folder / f"{hashed}.json", content)
     return calibration
 
 
@@ -129,11 +129,11 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
             raise BadInputError(
                 UNREADABLE.format(file, f"its schema is {content_fields['schema']}, this version reads {SCHEMA}")
             )
-        curves = {name: read_curve(each["curve"]) for name, each in content_fields["scores"].items()}
+        curves = {name: read_curve(score["curve"]) for name, score in content_fields["scores"].items()}
         roles = {
             name: float(weight)
-            for each in content_fields["scores"].values()
-            for name, weight in each.get("roles", {}).items()
+            for score in content_fields["scores"].values()
+            for name, weight in score.get("roles", {}).items()
         }
         return Calibration(file, hashed, str(content_fields["version"]), dict(content_fields["models"]), curves, roles)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -141,10 +141,10 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
 
 
 def read_curve(fields: Mapping[str, Any]) -> CalibrationCurve:
-    """A curve from its JSON form; one that could fall is refused."""
-    points = tuple(Point(**each) for each in fields["points"])
+    """Read a curve from its JSON form; refuse one that could fall."""
+    points = tuple(Point(**point) for point in fields["points"])
     curve = CalibrationCurve(**{**fields, "points": points})
-    if not all(math.isfinite(each) for each in (curve.low, curve.high, curve.shift)):
+    if not all(map(math.isfinite, (curve.low, curve.high, curve.shift))):
         raise ValueError("a curve has numbers that are not finite")
     if min(curve.low, curve.high) < 0 or curve.low + curve.high <= 0:
         raise ValueError("a curve does not rise")

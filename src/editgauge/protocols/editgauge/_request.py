@@ -51,7 +51,7 @@ FULL_COLOR_GAIN = 0.2
 FULL_MOVE = 0.1
 """Of the diagonal: a movement from there is as good as any farther one."""
 SAME_OBJECT_OVERLAP = 0.5
-HELP = "--models best looks for any word, --judge asks a vision-language model"
+HELP = "`models='best'` looks for any word, `judge` asks a vision-language model"
 
 
 def explain_missing_request(view: View) -> Unscored | None:
@@ -62,7 +62,7 @@ def explain_missing_request(view: View) -> Unscored | None:
     if view.edit.type == UNSPECIFIED:
         left = view.edit.reading.left if view.edit.reading else ""
         detail = (
-            f"the instruction was not understood{f': {left}' if left else ''}; give --edit-type, --subject and --to"
+            f"the instruction was not understood{f': {left}' if left else ''}; give `edit_type`, `subject` and `to`"
         )
         return Unscored("not_understood", detail)
     if WORDS in view.further.values:
@@ -78,7 +78,7 @@ def _no_attribute(view: View) -> Unscored | None:
     if any(value is not None for value in attribute_features(view).values()):
         return None
     if view.edit.type == "text" and view.texts is None:
-        return Unscored("no_model", "no model reads text; choose one with --model text_reader=pp-ocr")
+        return Unscored("no_model", "no model reads text; pass `model=text_reader=pp-ocr`")
     if view.edit.type in ("color", "size", "position_replacement"):
         return _not_looked_for(view, "stays") or _not_detected(view, "stays") or _no_rule(view)
     return _no_rule(view)
@@ -87,7 +87,7 @@ def _no_attribute(view: View) -> Unscored | None:
 def _not_looked_for(view: View, role: str) -> Unscored | None:
     label = view.roles.words()[role]
     if label is None:
-        return Unscored("not_understood", f"the edit does not say which object {role}; give --subject or --to")
+        return Unscored("not_understood", f"the edit does not say which object {role}; give `subject` or `to`")
     if role in view.pairs or _classified(view, role):
         return None
     if view.edit.type == "background" and any(value is not None for value in attribute_features(view).values()):
@@ -134,7 +134,7 @@ def _several_remain(view: View) -> Unscored | None:
 
 def _no_rule(view: View) -> Unscored:
     value = view.edit.to or view.edit.type
-    return Unscored("no_rule", f"nothing measures '{value}' for the edit type {view.edit.type}; try --judge or a study")
+    return Unscored("no_rule", f"nothing measures '{value}' for the edit type {view.edit.type}; try `judge` or a study")
 
 
 def request_features(view: View) -> Values:

@@ -220,11 +220,14 @@ async def build_view(item: Item, perception: Perception) -> View:
     }
     classes = await gather(
         *(
-            _classify(perception, item, role, label, classes_of(label), tokens.boxes)
+            _classify(perception, item, role, label, classes=classes_of(label), boxes=tokens.boxes)
             for role, label in classified.items()
         )
     )
-    is_unknown = isinstance(dict(zip(labels, answers, strict=True)).get("comes"), str) and "comes" not in classified
+    by_role = dict(zip(classified, classes, strict=True))
+    if roles.behind and roles.comes and (scene := await _classify_scene(perception, item, roles.comes)) is not None:
+        by_role["comes"] = max(by_role.get("comes", scene), scene, key=lambda answer: answer.after - answer.before)
+    is_unknown = isinstance(dict(zip(labels, answers, strict=True)).get("comes"), str) and "comes" not in by_role
     related = await _classify_relatives(perception, item, labels["comes"], tokens.boxes) if is_unknown else None
     return View(
         edit=item.edit,
@@ -238,7 +241,7 @@ async def build_view(item: Item, perception: Perception) -> View:
         mask=item.mask,
         pairs={role: pair for role, pair in zip(labels, answers, strict=True) if isinstance(pair, ObjectPair)},
         unknown={role: reason for role, reason in zip(labels, answers, strict=True) if isinstance(reason, str)},
-        classes=dict(zip(classified, classes, strict=True)),
+        classes=by_role,
         related=related,
         texts=await _read_texts(item, perception) if item.edit.type == "text" else None,
         tokens=tokens.features,
@@ -331,7 +334,7 @@ async def _read_texts(item: Item, perception: Perception) -> tuple[tuple[str, ..
 
 
 async def _classify(
-    perception: Perception, item: Item, role: str, label: str, classes: frozenset[int], boxes: Sequence[BoxSides]
+    perception: Perception, item: Item, role: str, label: str, *, classes: frozenset[int], boxes: Sequence[BoxSides]
 ) -> ClassProbability:
     """Classify first the image where the object should be, then the other one at the regions where it may be."""
     first, second = (item.edited, item.source) if role == "comes" else (item.source, item.edited)
@@ -343,6 +346,17 @@ async def _classify(
     return ClassProbability(label, *(reversed(highest) if role == "comes" else highest))
 
 
+async def _classify_scene(perception: Perception, item: Item, label: str) -> ClassProbability | None:
+    """Return the probability of a requested background; None where no model knows such a scene."""
+    if not perception.knows_scene(label):
+        return None
+    before, after = await gather(perception.scenes(item.source), perception.scenes(item.edited))
+    try:
+        return ClassProbability(label, before.share(label), after.share(label))
+    except UnscorableError:  # known as an attribute only
+        return None
+
+
 async def _classify_relatives(
     perception: Perception, item: Item, label: str, boxes: Sequence[BoxSides]
 ) -> ClassProbability | None:
@@ -351,7 +365,7 @@ async def _classify_relatives(
     classes = frozenset().union(*map(classes_of, relatives))
     if not classes or len(classes) > MAX_RELATIVES:
         return None
-    return await _classify(perception, item, "comes", ", ".join(relatives), classes, boxes)
+    return await _classify(perception, item, "comes", ", ".join(relatives), classes=classes, boxes=boxes)
 
 
 async def _probability(perception: Perception, image: Pixels, box: BoxSides | None, classes: frozenset[int]) -> float:

@@ -6,6 +6,7 @@ leaderboard: on the edits that both have, over all pairs of methods.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ SMALL_SAMPLE = 50
 """Below that many source images the overview says that the sample is small."""
 FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
+_INTERVAL = re.compile(r" \[([^],]+), ")
 MAX_NAMES = 4
 """This many methods or edit types are named in one sentence; more are counted."""
 
@@ -49,8 +51,11 @@ def sentences(context: Context) -> list[Markup]:
 
 
 def in_bold(parts: Iterable[Part]) -> Markup:
-    """Render a sentence with its methods in bold."""
-    return Markup().join(_bold(part) if isinstance(part, MethodName) else Markup.escape(part) for part in parts)
+    """Render a sentence with its methods in bold and no line break inside an interval."""
+    return Markup().join(
+        _bold(part) if isinstance(part, MethodName) else Markup.escape(_INTERVAL.sub("\u00a0[\\1,\u00a0", part))
+        for part in parts
+    )
 
 
 def _source_counts(context: Context) -> dict[ScoreKey, set[int]]:
@@ -260,7 +265,7 @@ def _score_name(title: str, spec: ScoreSpec) -> Markup:
 
 
 def _bold(name: str) -> Markup:
-    return Markup("<b><bdi>{}</bdi></b>").format(name)
+    return Markup("<b><bdi>{}</bdi></b>").format(text.breakable(name))
 
 
 def _code(name: str) -> Markup:

@@ -21,6 +21,7 @@ from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
 from editgauge.reports.sections.agreement import disputes, left_out, people_tables
 from editgauge.reports.sections.overview import in_bold, sentences
+from editgauge.reports.sections.verdicts import answers_by_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
@@ -91,7 +92,15 @@ def _overview(context: Context) -> Content:
         "overview": overview_tables(context.cells, context.methods),
         "of_method": counts,
         "untouched": context.untouched,
+        "done_counts": _done_counts(context),
     }
+
+
+def _done_counts(context: Context) -> dict[str, dict[str, int]]:
+    """Return the answers whether edits were done, by method; empty without verdicts on all outcomes."""
+    if not context.has_verdicts or context.sample is not None:
+        return {}
+    return {method: counts[0] for method, counts in answers_by_method(context).items()}
 
 
 def _methods(context: Context) -> Content | None:

@@ -55,7 +55,7 @@ class TreeStep(Fields):
     answers: Annotated[list[Branch], Field(min_length=2)]
 
     def leaves(self) -> Iterator[Value]:
-        """Every option the tree can end at."""
+        """Yield every option at which the tree can end."""
         for branch in self.answers:
             if branch.then is not None:
                 yield from branch.then.leaves()
@@ -69,7 +69,7 @@ TIE = AnswerOption(value="tie", label="Neither more than the other", key="0")
 
 
 class QuestionFields(Fields):
-    """What every kind of question has."""
+    """Fields that all kinds of questions share."""
 
     id: Id
     kind: Kind
@@ -170,7 +170,7 @@ class Attention(Fields):
 
 
 class MTurk(Fields):
-    """What is sent to a crowd-work platform."""
+    """Settings for Mechanical Turk."""
 
     reward: Annotated[float, Field(gt=0)]
     """In US dollars, for one item."""
@@ -186,7 +186,7 @@ class MTurk(Fields):
 
 
 class Design(Fields):
-    """What raters are asked, about what, and how it is checked."""
+    """Questions to raters, what they are about, and quality control."""
 
     title: Text
     about: Text
@@ -237,7 +237,7 @@ def fields_of(template: str) -> list[str]:
 
 
 def is_field(name: str) -> bool:
-    """Whether edits can have such a field."""
+    """Return whether edits can have such a field."""
     return name in EDIT_FIELDS or (name.startswith(EXTRA) and len(name) > len(EXTRA))
 
 
@@ -274,7 +274,7 @@ def applicable_questions(questions: Iterable[DesignQuestion], edit: Mapping[str,
 
 
 def is_asked(question: DesignQuestion, answers: Mapping[str, Answer]) -> bool:
-    """Whether the answers so far make the question appear."""
+    """Return whether the answers so far make the question appear."""
     return all(_as_set(answers.get(name)) & set(values) for name, values in question.when.items())
 
 
@@ -364,7 +364,7 @@ def parse_form_value(question: QuestionFields, words: Sequence[str]) -> Answer |
 
 
 def is_right(question: QuestionFields, answer: Answer | None, right: Sequence[Value], tolerance: int = 0) -> bool:
-    """Whether an answer is among the right ones; a level may be off by the tolerance."""
+    """Return whether an answer is right; a level may be off by the tolerance."""
     if question.kind == "multi_choice":
         return isinstance(answer, list) and set(answer) == set(right)
     return any(

@@ -153,7 +153,7 @@ def check_design(design: Design, top: Location) -> None:
 
 
 def _check_names(design: Design, top: Location) -> None:
-    """Answers are kept by question id, so no two questions share one."""
+    """Report question ids that are used twice; answers are stored by id."""
     named = [
         *((question.id, ("questions", index)) for index, question in enumerate(design.questions)),
         *((question.id, ("eligibility", index)) for index, question in enumerate(design.eligibility)),

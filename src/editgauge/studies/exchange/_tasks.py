@@ -36,7 +36,7 @@ class ExportedTask:
 
 
 def open_tasks(study: Study) -> list[ExportedTask]:
-    """Every item that still wants raters, and every gold item, in the study's order of chance."""
+    """Return the items that still need raters and all gold items, in the study's random order."""
     query = (
         select(StudyItem)
         .where(or_(StudyItem.is_open, StudyItem.kind == "gold"))

@@ -84,7 +84,7 @@ def _when(question: QuestionFields) -> Markup:
 
 
 def literal(text: str) -> Markup:
-    """Words that a page shows as they are: the platform fills in `${…}`, and knows no signs beyond the basic plane.
+    """Escape a text for the platform, which expands `${…}` and lacks characters beyond the basic plane.
 
     >>> literal('say "5 ${n}"')
     Markup('say &quot;5 &#36;{n}&quot;')

@@ -137,7 +137,7 @@ def submit(request: Request, who: CurrentVisitor, fields: RaterForm, number: Pag
     except NotAllowedError as error:
         return _refused(state, who, error)
     except BadAnswersError as error:
-        return _rendered(state, who, state.study.page(who.rater, number), answers, error.problems, 422)
+        return _rendered(state, who, state.study.page(who.rater, number), answers, error.problems, status=422)
     return redirect("/next")
 
 
@@ -168,6 +168,7 @@ def _rendered(
     page: Page,
     answers: Mapping[str, Answer],
     problems: Mapping[str, str],
+    *,
     status: int = 200,
 ) -> HTMLResponse:
     saved_answers = {question.id: question.answer for question in page.questions if question.answer is not None}
@@ -230,7 +231,7 @@ def answer_eligibility(request: Request, who: CurrentVisitor, fields: RaterForm)
     try:
         state.study.answer_eligibility(who.rater, entries)
     except BadAnswersError as error:
-        return _eligibility_page(state, who, entries, error.problems, 422)
+        return _eligibility_page(state, who, entries, error.problems, status=422)
     except NotAllowedError:
         pass  # it was sent before
     return redirect("/next")
@@ -261,7 +262,7 @@ def answer_qualification(request: Request, who: CurrentVisitor, fields: RaterFor
                 return redirect("/next")
             result = state.study.answer_qualification(who.rater, entries)
     except BadAnswersError as error:
-        return _qualification_page(state, who, entries, error.problems, 422)
+        return _qualification_page(state, who, entries, error.problems, status=422)
     except NotAllowedError:
         return redirect("/next")
     if result.passed or not result.attempts_left:
@@ -298,6 +299,7 @@ def _qualification_page(
     who: Visitor,
     answers: Mapping[str, Answer],
     problems: Mapping[str, str],
+    *,
     status: int = 200,
     wrong: list[str] | None = None,
     left: int = 0,

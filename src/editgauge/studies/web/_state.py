@@ -1,4 +1,4 @@
-"""What all pages of the web app share: signatures, templates, forms, and who sends a request."""
+"""State shared by all pages of the web app: signatures, templates, forms and visitors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,13 @@ from editgauge._util.coco import CocoObject, read_coco, read_counts, render_run_
 from editgauge._util.masks import BoolMask
 from editgauge.benchmarks._unibench_annotations import run_lengths
 from editgauge.errors import BadInputError
-from tests.builders.toys import CAPTION, CocoFiles
+from tests.builders.toys import CAPTION, CocoFiles, make_toys
+
+
+@pytest.fixture
+def toys(tmp_path: Path) -> CocoFiles:
+    return make_toys(tmp_path / "toys")
+
 
 masks = arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12)))
 

@@ -1,19 +1,84 @@
-"""What the builders that ask a judge share: the judge itself, many questions at once, and a loop to run them in."""
+"""Code that builders share: paths, results, reports, and questions to a judge."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from editgauge._util.coco import Coco
+from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
 from editgauge.engine._judges import JudgeConfig
-from editgauge.errors import BadInputError
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
 from editgauge.judges._cost import BYTES_PER_TOKEN, CallBound
 from editgauge.judges.prompts import Prompt
+from editgauge.models.vocabulary import siblings
 from editgauge.types import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedTask:
+    """An image, object or candidate that was left out of the benchmark."""
+
+    what: str
+    """An image, an object or a candidate."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltBenchmark:
+    """Result of building a benchmark."""
+
+    file: Path
+    """The benchmark's own file."""
+    review: Path
+    report: Path
+    images: int = 0
+    candidates: int = 0
+    reused: int = 0
+    """Images of an earlier run that were left as they were."""
+    left_out: tuple[OmittedTask, ...] = ()
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
+
+
+def check_paths(file: Path, images: Path) -> None:
+    """Raise `BadInputError` unless the benchmark file can be built from these images."""
+    if file.suffix != ".json":
+        raise BadInputError(f"`out` is a file NAME.json, got '{file}'.")
+    if not images.is_dir():
+        raise BadInputError(f"There is no folder '{images}' for `images`.")
+
+
+def similar_classes(coco: Coco, class_: str, present: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return absent classes that could replace a class: WordNet siblings, then others of its supercategory."""
+    try:
+        beside = set(siblings(class_))
+    except UnscorableError:
+        beside = set()
+    absent = [word for word in coco.classes if word not in present]
+    near = [word for word in absent if word in beside]
+    return near, [word for word in absent if word not in beside and coco.classes[word] == coco.classes[class_]]
+
+
+def report_path(out: Path) -> Path:
+    """Return the path of the report next to a built file."""
+    return out.with_name(f"{out.stem}.report.txt")
+
+
+def write_report(file: Path, made: str, left_out: Sequence[OmittedTask]) -> None:
+    """Write what was made, each reason with its count, and everything that was left out."""
+    reasons = Counter(item.why for item in left_out)
+    lines = [made, "", f"Left out: {len(left_out)}." if left_out else "Nothing was left out."]
+    lines += [f"  {count:>5}  {why}" for why, count in reasons.most_common()]
+    lines += ["", *(f"{element.what}: {element.why}" for element in left_out)] if left_out else []
+    write_text(file, "\n".join(lines) + "\n")
+
 
 T = TypeVar("T")
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
@@ -27,7 +92,7 @@ QUESTIONS_PER_SLOT = 4
 
 
 def transcripts_path(out: Path) -> Path:
-    """Where the calls of a judge are kept."""
+    """Return the folder of the judge's transcripts next to a built file."""
     return out.with_name(f"{out.stem}.transcripts")
 
 
