@@ -36,11 +36,11 @@ from editgauge.analysis.power import power as power
 from editgauge.analysis.summary import RunSummary as RunSummary
 from editgauge.audits._probe_set import Probe as Probe
 from editgauge.audits.audit import audit as audit
-from editgauge.audits.cards.result import AuditCard as AuditCard
-from editgauge.audits.judges.check import JudgeCheck as JudgeCheck
-from editgauge.audits.judges.guess_cost import FailureRuleComparison as FailureRuleComparison
-from editgauge.audits.judges.side_by_side import JudgeComparison as JudgeComparison
-from editgauge.audits.judges.tables import InspectorTables as InspectorTables
+from editgauge.audits.audit_card import AuditCard as AuditCard
+from editgauge.audits.check import JudgeCheck as JudgeCheck
+from editgauge.audits.guess_cost import FailureRuleComparison as FailureRuleComparison
+from editgauge.audits.side_by_side import JudgeComparison as JudgeComparison
+from editgauge.audits.tables import InspectorTables as InspectorTables
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.benchmarks.datasets import DatasetInfo as DatasetInfo
 from editgauge.benchmarks.pairs import PairFiles as PairFiles

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.judges.prompts import prompt_names
-from editgauge.models._factory import plain_role
-from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
+from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of, plain_role
 from editgauge.options import ModelOptions, ScorerOptions
 from editgauge.protocols import Protocol, open_protocol
 

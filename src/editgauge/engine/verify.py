@@ -22,7 +22,7 @@ from editgauge.engine._perception import RunPerception
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.errors import BadImageError, BadRunError, EditGaugeError, UnknownNameError
 from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
-from editgauge.models import _factory
+from editgauge.models import profiles
 from editgauge.options import Natural
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
@@ -335,7 +335,7 @@ def _available_models(run: Run) -> tuple[dict[str, str], str]:
     problems = []
     for role, card in run.manifest.models.items():
         try:
-            current = _factory.describe({role: card["name"]})[role]
+            current = profiles.describe({role: card["name"]})[role]
         except EditGaugeError as error:
             problems.append(str(error).splitlines()[0])
             continue
