@@ -22,7 +22,7 @@ from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
-from editgauge.models import _factory
+from editgauge.models import profiles
 from editgauge.models.profiles import ModelChoice
 from editgauge.options import DataOptions, Paths, ScorerOptions
 from editgauge.protocols import Protocol
@@ -187,7 +187,7 @@ def build_plan(
         edits_sha256=edits_sha256(_collect_followed(opened.edits, followed)),
         edits=len(opened.edits),
         seed=seed,
-        models=_factory.describe(choice.models),
+        models=profiles.describe(choice.models),
         methods={name: str(folder) for name, folder in folders.items()},
         protocols={
             protocol.name: ProtocolEntry(

@@ -27,7 +27,7 @@ from editgauge.engine.result import ScoreResult
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
-from editgauge.models import _factory
+from editgauge.models import profiles
 from editgauge.models._cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs, ScorerOptions
 from editgauge.protocols.verdict import make_verdict
@@ -166,7 +166,7 @@ class Scorer:
     @cached_property
     def _signatures(self) -> dict[str, str]:
         """Signature of each protocol's scores."""
-        models, judges = _factory.describe(self.models), self._judge_config.describe()
+        models, judges = profiles.describe(self.models), self._judge_config.describe()
         return {
             protocol.name: str(
                 make_signature(
