@@ -19,7 +19,7 @@ from editgauge.engine.score import score
 from editgauge.models.weights import available
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence"}
+KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence", "signature"}
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 
 

@@ -35,7 +35,7 @@ from editgauge.audits._probe_set import (
     write_edits,
     write_probes,
 )
-from editgauge.audits.cards.card import auroc
+from editgauge.audits.card import auroc
 from editgauge.engine._options import pairs
 from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
@@ -47,8 +47,8 @@ from editgauge.types import Benchmark, Edit, Outcome
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.result import AuditCard
+    from editgauge.audits.audit_card import AuditCard
+    from editgauge.audits.card import ScoreCard
     from editgauge.types import ScoreSpec
 
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -136,7 +136,7 @@ def reference_runs(
     outcomes = {method: folder / method for method in methods if (folder / method).is_dir()}
     if not outcomes:
         raise BadInputError(
-            f"'{folder}' has no folder of a rated method. --ground {name}=FOLDER takes the benchmark's folder with a "
+            f"'{folder}' has no folder of a rated method. `ground={name}=FOLDER` takes the benchmark's folder with a "
             "subfolder of outcomes per method. Rated methods:",
             methods,
         )
@@ -328,7 +328,7 @@ def add_answers(
     lines = []
     with progress("copying", len(answers.outcomes), quiet=quiet) as advance:
         for key in answers.outcomes:
-            lines.append(_copied(folder, key, edits[key.edit], pictures[key], quiet))
+            lines.append(_copied(folder, key, edits[key.edit], pictures[key], quiet=quiet))
             advance()
     return _joined(folder, answers, edits, [line for line in lines if line is not None])
 
@@ -343,7 +343,7 @@ def name_of(key: OutcomeKey) -> str:
 
 
 def _copied(
-    folder: Path, key: OutcomeKey, edit: Edit, image: Path | None, quiet: bool
+    folder: Path, key: OutcomeKey, edit: Edit, image: Path | None, *, quiet: bool
 ) -> tuple[OutcomeKey, Edit] | None:
     """Copy an edit and its images into the folder; return None if an image cannot be read."""
     name = name_of(key)

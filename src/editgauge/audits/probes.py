@@ -18,17 +18,21 @@ from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
 from editgauge._util.progress import log_info, progress
-from editgauge.audits._probe_families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits._probe_set import (
+    HARMLESS,
     LONGEST,
     OUTCOMES,
     PICTURES,
     TRUTHS,
     Gathered,
+    NewProbe,
     Probe,
+    ProbeMaterial,
     another_photograph,
+    flipped,
     gather,
     pixels_of,
+    probes_of,
     read_probes,
     refuse_one_half,
     some_of_each_type,
@@ -101,7 +105,7 @@ def probes(
     folder = Path(out)
     if choices is not None or triplets is not None or ratings is not None:
         if benchmark is None or not outcomes:
-            raise BadInputError("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
+            raise BadInputError("Answers speak of outcomes: give `benchmark` and `outcomes=NAME=FOLDER` too.")
         return add_answers(
             folder,
             open_benchmark(benchmark, data, images),
@@ -113,21 +117,19 @@ def probes(
             quiet=quiet,
         )
     if benchmark is not None or outcomes:
-        raise BadInputError(
-            "There are no answers about these outcomes: add --choices FILE, --triplets or --ratings FILE."
-        )
+        raise BadInputError("There are no answers about these outcomes: add `choices`, `triplets` or `ratings`.")
     settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
     if (folder / TRUTHS).is_file():
         return read_probes(folder)
     try:
-        everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
+        everything = gather(folder, Path(images) if images is not None else None, seed, quiet=quiet)
         selected = some_of_each_type(everything, limit)
         refuse_one_half(selected, limit)
     except BadInputError:
         _release(folder)
         raise
-    return probes_from(selected, everything, folder, seed, quiet)
+    return probes_from(selected, everything, folder, seed=seed, quiet=quiet)
 
 
 def _release(folder: Path) -> None:
@@ -138,7 +140,7 @@ def _release(folder: Path) -> None:
 
 
 def probes_from(
-    selected: Sequence[Gathered], everything: Sequence[Gathered], folder: Path, seed: int = 0, quiet: bool = False
+    selected: Sequence[Gathered], everything: Sequence[Gathered], folder: Path, *, seed: int = 0, quiet: bool = False
 ) -> tuple[Probe, ...]:
     """Create all probes of the selected edits.
 

@@ -72,7 +72,7 @@ DETAIL = 1.0
 """Pixels by which a polygon may depart from the mask."""
 
 
-class FaintDetection(NamedTuple):
+class CandidateObject(NamedTuple):
     """Something that the detector saw, however faintly."""
 
     name: str
@@ -81,15 +81,15 @@ class FaintDetection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CutThing:
+class OutlinedObject:
     """Something seen, with an outline that can be cut along."""
 
     name: str
     outline: Polygons
     confidence: float
-    whole: bool
+    is_complete: bool
     """Does the picture's edge leave all of it in view?"""
-    alone: bool
+    is_isolated: bool
     """Does nothing else that is seen lie over it or against it?"""
 
     share: float
@@ -108,9 +108,9 @@ class Photograph:
 
     picture: ImageFile
     pixels: Pixels
-    things: tuple[CutThing, ...]
+    objects: tuple[OutlinedObject, ...]
     """Those with a reliable outline, most confident first."""
-    sights: tuple[FaintDetection, ...]
+    candidates: tuple[CandidateObject, ...]
     """All that may be there."""
 
     @property
@@ -122,11 +122,11 @@ class Photograph:
     @cached_property
     def names(self) -> Counter[str]:
         """How many of each there may be."""
-        return Counter(sight.name for sight in self.sights)
+        return Counter(candidate.name for candidate in self.candidates)
 
-    def unique(self) -> list[CutThing]:
+    def unique(self) -> list[OutlinedObject]:
         """Things that can be named without saying which one."""
-        return [cutout for cutout in self.things if self.names[cutout.name] == 1]
+        return [cutout for cutout in self.objects if self.names[cutout.name] == 1]
 
 
 async def look_at(picture: ImageFile, pixels: Pixels, see: Perception) -> Photograph:
@@ -141,34 +141,38 @@ async def look_at(picture: ImageFile, pixels: Pixels, see: Perception) -> Photog
 def understood(picture: ImageFile, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:
     """Return the photograph with given masks; `faint` are all detections, also weak ones."""
     detections = instances.detections if faint is None else faint
-    sights = _sights(detections)
-    clear = [sight.box for sight in sights if sight.confidence >= CLEARLY]
-    outlined = zip(_sights(instances.detections), instances.masks, strict=True)
-    cutouts = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in outlined)
-    return Photograph(picture, pixels, tuple(cutout for cutout in cutouts if cutout), sights)
+    candidates = _candidates(detections)
+    clear = [candidate.box for candidate in candidates if candidate.confidence >= CLEARLY]
+    outlined = zip(_candidates(instances.detections), instances.masks, strict=True)
+    cutouts = (
+        _outlined(candidate, mask, [box for box in clear if box != candidate.box]) for candidate, mask in outlined
+    )
+    return Photograph(picture, pixels, tuple(cutout for cutout in cutouts if cutout), candidates)
 
 
-def _sights(detections: Detections) -> tuple[FaintDetection, ...]:
+def _candidates(detections: Detections) -> tuple[CandidateObject, ...]:
     rows = zip(detections.words, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
     return tuple(
-        FaintDetection(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows
+        CandidateObject(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows
     )
 
 
-def _thing(sight: FaintDetection, mask: BoolMask, other_boxes: Sequence[Box]) -> CutThing | None:
+def _outlined(candidate: CandidateObject, mask: BoolMask, other_boxes: Sequence[Box]) -> OutlinedObject | None:
     piece = _largest_piece(mask)
     if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
         return None
     left, top, right, bottom = box_found = bounding_box(piece)
     solidity = piece.sum() / ((right - left) * (bottom - top))
-    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(box_found, sight.box) < AS_BOXED:
+    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(box_found, candidate.box) < AS_BOXED:
         return None
     height, width = mask.shape
     is_complete = all(
-        min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (box_found, sight.box)
+        min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (box_found, candidate.box)
     )
     alone = all(_shared(box_found, other) <= APART for other in other_boxes)
-    return CutThing(sight.name, _outline(piece), sight.confidence, is_complete, alone, float(piece.mean()))
+    return OutlinedObject(
+        candidate.name, _outline(piece), candidate.confidence, is_complete, alone, float(piece.mean())
+    )
 
 
 def _largest_piece(mask: BoolMask) -> BoolMask | None:
@@ -293,7 +297,7 @@ GAP = 0.15
 """Between a thing and what is put next to it, in widths of the new one."""
 
 
-def is_free(box: Box, photo: Photograph, excluded: CutThing | None = None) -> bool:
+def is_free(box: Box, photo: Photograph, excluded: OutlinedObject | None = None) -> bool:
     """Return whether a box lies inside the image and overlaps no other object."""
     width, height = photo.size
     left, top, right, bottom = box
@@ -301,16 +305,20 @@ def is_free(box: Box, photo: Photograph, excluded: CutThing | None = None) -> bo
         return False
     around = left - MARGIN, top - MARGIN, right + MARGIN, bottom + MARGIN
     excluded_box = excluded.outline.box() if excluded else None
-    boxes = (sight.box for sight in photo.sights if excluded_box is None or not _same(sight.box, excluded_box))
+    boxes = (
+        candidate.box
+        for candidate in photo.candidates
+        if excluded_box is None or not _same(candidate.box, excluded_box)
+    )
     return all(box_overlap(around, other) == 0 for other in boxes)
 
 
-def third(cutout: CutThing, photo: Photograph) -> geometry.Third:
+def third(cutout: OutlinedObject, photo: Photograph) -> geometry.Third:
     """Which third of the picture a thing is in."""
     return geometry.third(geometry.middle(cutout.outline.box())[0], photo.size[0])
 
 
-def elsewhere(cutout: CutThing, photo: Photograph) -> list[tuple[geometry.Third, geometry.Point]]:
+def elsewhere(cutout: OutlinedObject, photo: Photograph) -> list[tuple[geometry.Third, geometry.Point]]:
     """Return the other thirds of the image with enough room, and the new centers."""
     width = photo.size[0]
     x, y = geometry.middle(cutout.outline.box())
@@ -325,17 +333,21 @@ def elsewhere(cutout: CutThing, photo: Photograph) -> list[tuple[geometry.Third,
     ]
 
 
-def outermost(cutout: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
+def outermost(cutout: OutlinedObject, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
     """Return whether an object is clearly the first or last of its class from left to right."""
     left, _, right, _ = box = cutout.outline.box()
-    boxes = [sight.box for sight in photo.sights if sight.name == cutout.name and not _same(sight.box, box)]
+    boxes = [
+        candidate.box
+        for candidate in photo.candidates
+        if candidate.name == cutout.name and not _same(candidate.box, box)
+    ]
     centers = [geometry.middle(other)[0] for other in boxes]
     if all(right <= center for center in centers):
         return "leftmost"
     return "rightmost" if all(left >= center for center in centers) else None
 
 
-def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
+def anywhere(new: OutlinedObject, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
     """Paste the new object at a free position: flying objects above, others on the ground."""
     width, height = photo.size
     tall = _height(new, TALL * height, WIDEST * width)
@@ -348,7 +360,7 @@ def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random
 
 
 def beside(
-    new: CutThing, cutout: Cutout, anchor: CutThing, side: Literal["left", "right"], photo: Photograph
+    new: OutlinedObject, cutout: Cutout, anchor: OutlinedObject, side: Literal["left", "right"], photo: Photograph
 ) -> Paste | None:
     """Paste the new object next to the anchor on the same ground, or return None without room."""
     left, _, right, bottom = anchor.outline.box()
@@ -360,7 +372,7 @@ def beside(
     return paste if is_free(paste.placed().box(), photo) else None
 
 
-def _height(new: CutThing, target_height: float, widest: float) -> float:
+def _height(new: OutlinedObject, target_height: float, widest: float) -> float:
     """Return the target height, reduced where the object would be too wide or too enlarged."""
     width, height = new.size
     return round(min(target_height, widest * height / width, LARGEST_SCALE * height), 1)
@@ -416,9 +428,9 @@ class Drawing:
         """All of them in an order of chance."""
         return [candidates[index] for index in self.chance.permutation(len(candidates))]
 
-    def cutouts(self) -> list[tuple[CutThing, Cutout]]:
+    def cutouts(self) -> list[tuple[OutlinedObject, Cutout]]:
         """Things of other photographs that are not in this one, whole and large enough to be pasted."""
-        candidates = [(cutout, other.picture) for other in self._others for cutout in other.things]
+        candidates = [(cutout, other.picture) for other in self._others for cutout in other.objects]
         fit = [
             candidate
             for candidate in candidates
@@ -451,7 +463,7 @@ def _removal(drawing: Drawing) -> Draft | None:
 @proposes("single_instance_removal")
 def _single_removal(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    several = [cutout for cutout in photo.things if _can_go(cutout) and photo.names[cutout.name] > 1]
+    several = [cutout for cutout in photo.objects if _can_go(cutout) and photo.names[cutout.name] > 1]
     sides = [(cutout, side) for cutout in several if (side := outermost(cutout, photo)) is not None]
     choice = drawing.one(sides)
     return Draft(Remove(choice[0].outline), choice[0].name, which=choice[1]) if choice else None
@@ -518,7 +530,7 @@ def _addition(drawing: Drawing) -> Draft | None:
     for new, cutout in drawing.cutouts():
         paste = anywhere(new, cutout, drawing.photo, drawing.chance)
         if paste is not None:
-            subject = drawing.photo.things[0].name if drawing.photo.things else None
+            subject = drawing.photo.objects[0].name if drawing.photo.objects else None
             return Draft(paste, subject, to=new.name)
     return None
 
@@ -537,35 +549,35 @@ def _positional_addition(drawing: Drawing) -> Draft | None:
 @proposes("style")
 def _restyle(drawing: Drawing) -> Draft | None:
     style = str(drawing.chance.choice(STYLES))
-    cutouts = drawing.photo.things
+    cutouts = drawing.photo.objects
     return Draft(Restyle(style), cutouts[0].name if cutouts else None, to=STYLE_PHRASES[style])
 
 
 @proposes("background")
 def _background(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    outlines = tuple(cutout.outline for cutout in photo.things)
-    clear = [sight for sight in photo.sights if sight.confidence >= CLEARLY]
+    outlines = tuple(cutout.outline for cutout in photo.objects)
+    clear = [candidate for candidate in photo.candidates if candidate.confidence >= CLEARLY]
     if not outlines or len(outlines) != len(clear) or Union(outlines).render(*photo.size).mean() < FOREGROUND:
         return None
     scene = str(drawing.chance.choice(SCENES))
-    return Draft(Background(outlines, scene), photo.things[0].name, to=SCENE_PHRASES[scene])
+    return Draft(Background(outlines, scene), photo.objects[0].name, to=SCENE_PHRASES[scene])
 
 
-def _free_standing(photo: Photograph) -> list[CutThing]:
-    return [cutout for cutout in photo.unique() if cutout.whole and _can_go(cutout)]
+def _free_standing(photo: Photograph) -> list[OutlinedObject]:
+    return [cutout for cutout in photo.unique() if cutout.is_complete and _can_go(cutout)]
 
 
-def _can_go(cutout: CutThing) -> bool:
-    return cutout.alone and cutout.share <= LARGEST_HOLE
+def _can_go(cutout: OutlinedObject) -> bool:
+    return cutout.is_isolated and cutout.share <= LARGEST_HOLE
 
 
-def _paintable(photo: Photograph) -> list[CutThing]:
-    return [cutout for cutout in photo.unique() if cutout.alone and cutout.name not in UNPAINTED]
+def _paintable(photo: Photograph) -> list[OutlinedObject]:
+    return [cutout for cutout in photo.unique() if cutout.is_isolated and cutout.name not in UNPAINTED]
 
 
-def _can_be_cut(cutout: CutThing) -> bool:
-    return cutout.whole and cutout.alone and cutout.size[1] >= LEAST_CUTOUT
+def _can_be_cut(cutout: OutlinedObject) -> bool:
+    return cutout.is_complete and cutout.is_isolated and cutout.size[1] >= LEAST_CUTOUT
 
 
 def propose(photo: Photograph, other_photos: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
@@ -599,6 +611,6 @@ def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
         source_caption=before,
         target_caption=after,
         mask=draft.recipe.footprint(),
-        objects=named([(cutout.name, cutout.outline) for cutout in photo.things]),
+        objects=named([(cutout.name, cutout.outline) for cutout in photo.objects]),
         recipe=draft.recipe,
     )

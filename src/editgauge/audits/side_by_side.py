@@ -14,7 +14,7 @@ import numpy as np
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._stats.raters import krippendorff
 from editgauge._stats.resampling import Estimate
-from editgauge.audits.judges.check import NUMERIC, recorded_form
+from editgauge.audits.check import NUMERIC, recorded_form
 from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError
 from editgauge.judges._endpoint import parse_reply

@@ -43,7 +43,7 @@ class Sheet:
     """For every probe the place of its edit's right outcome; -1 without one."""
     graded: Places
     """Pairs inside graded families, the better one first."""
-    known: NDArray[np.bool_]
+    has_truth: NDArray[np.bool_]
     """Is anything true of the probe by itself, or do people only compare it with others?"""
     preferred: Places
     """Pairs that people compared, the one that most of them prefer first."""
@@ -430,7 +430,7 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
     spec, sign, turned = measured.spec, measured.sign, measured.turned
     tuned = best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
     mark = tuned if measured.mark is None else sign * measured.mark
-    inside = ~sheet.tuning & sheet.known
+    inside = ~sheet.tuning & sheet.has_truth
     held_out = np.where(inside, turned, np.nan)
     done, photos = sheet.done, sheet.photos
     accuracies = accuracy(held_out, done, mark, photos) if mark is not None else (nothing("no mark to pass"),) * 3

@@ -47,7 +47,7 @@ WORDS = {
 """Rows of table 4."""
 NO_DIFFS = "No Diffs"
 NOT_SCORED = Estimate(None, None, None, 0, 0, "the run has no such score of this judge")
-NO_RATINGS = Estimate(None, None, None, 0, 0, "needs --ratings, what people answered")
+NO_RATINGS = Estimate(None, None, None, 0, 0, "needs `ratings`, what people answered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     columns = _columns(opened)
     if not columns:
         raise BadInputError(
-            f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run with --protocol {INSPECTOR} "
-            f"--protocol {CAPTIONS} --judge …"
+            f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run these protocols with a `judge`."
         )
     judges = tuple(dict.fromkeys(judge for judge, _ in columns))
     accuracy = _accuracies(run, ratings, columns) if ratings is not None else {}

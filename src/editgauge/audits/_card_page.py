@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from editgauge._stats.resampling import Estimate
     from editgauge._util.images import Pixels
-    from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard
-    from editgauge.audits.cards.result import AuditCard, Cost
+    from editgauge.audits.audit_card import AuditCard, Cost
+    from editgauge.audits.card import MisjudgedProbe, ScoreCard
     from editgauge.audits.human_reference import ReferenceScore
 
 PAGE = "index.html"

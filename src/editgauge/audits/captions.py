@@ -67,7 +67,7 @@ def _protocol(run: Run, name: str | None) -> str:
         return str(name)
     if name is not None or len(candidates) != 1:
         problem = f"has no protocol '{name}'" if name else f"has {len(candidates)} protocols that write captions"
-        raise BadInputError(f"The run '{run.folder}' {problem}; name one with --protocol.", candidates)
+        raise BadInputError(f"The run '{run.folder}' {problem}; name one with `protocol`.", candidates)
     return candidates[0]
 
 
