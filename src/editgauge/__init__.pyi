@@ -25,6 +25,7 @@ from editgauge.analysis.agree import agree as agree
 from editgauge.analysis.compare import Comparisons as Comparisons
 from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.diff import RunDifference as RunDifference
+from editgauge.analysis.diff import SignatureDifference as SignatureDifference
 from editgauge.analysis.estimate import HumanMeanEstimate as HumanMeanEstimate
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.feedback import Feedback as Feedback
@@ -119,6 +120,7 @@ from editgauge.reports.report import report as report
 from editgauge.results import Run as Run
 from editgauge.results import ScoreKey as ScoreKey
 from editgauge.results import ScoreRecord as ScoreRecord
+from editgauge.results.signature import Signature as Signature
 from editgauge.serving.client import ScoreClient as ScoreClient
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation

@@ -243,6 +243,8 @@ EXTENSION_NAMES: dict[str, str] = {
     "RunDifference": "editgauge.analysis.diff:RunDifference",
     "ScoreClient": "editgauge.serving.client:ScoreClient",
     "SelfTest": "editgauge.models._selftest:SelfTest",
+    "Signature": "editgauge.results.signature:Signature",
+    "SignatureDifference": "editgauge.analysis.diff:SignatureDifference",
     "Study": "editgauge.studies.study:Study",
     "StudyAnalysis": "editgauge.studies.verbs:StudyAnalysis",
     "StudyStatus": "editgauge.studies.study:StudyStatus",
