@@ -18,7 +18,7 @@ from editgauge.errors import UnscorableError
 from editgauge.judges import Question
 from editgauge.judges._questions import YesNo
 from editgauge.models.vocabulary import synonyms, wordnet_here
-from editgauge.models.vocabulary._phrases import plain_words, singulars, without_what_follows
+from editgauge.models.vocabulary._words import plain_words, singulars, without_what_follows
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
