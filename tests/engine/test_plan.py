@@ -210,7 +210,7 @@ def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: 
 def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Path, plugged_in: Path) -> None:
     score(home)
     assert plan(home / "run").outcomes == 0
-    place = Path(Run.open(home / "run").manifest.places["benchmark"])
+    place = Path(Run.open(home / "run").manifest.locations["benchmark"])
     moved = home / "elsewhere" / place.name
     moved.parent.mkdir()
     place.rename(moved)

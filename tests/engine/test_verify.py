@@ -339,7 +339,7 @@ def test_rounding_is_no_other_score(honest: Path, benchmark: Path, tmp_path: Pat
 def test_what_is_not_at_hand_is_told_and_not_counted_as_verified(honest: Path, tmp_path: Path) -> None:
     """The run came from another machine: the name of its folder alone says nothing."""
     assert verify(honest, quiet=True).recomputed.scores == EDITS * SCORES, "here its place is known"
-    found = verify(written_anew(honest, tmp_path / "sent", places={}), quiet=True).recomputed
+    found = verify(written_anew(honest, tmp_path / "sent", locations={}), quiet=True).recomputed
 
     assert (found.outcomes, found.scores) == (0, 0)
     assert list(found.unchecked.values()) == [EDITS * SCORES]

@@ -12,7 +12,7 @@ from editgauge._stats.intervals import Mean, Numbers, clustered_mean
 from editgauge._util.variants import base_name
 from editgauge.analysis.summary import Cell, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import LabelColumn, Rows, ScoreColumns
+from editgauge.results import LabelColumn, OutcomeKey, Rows, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -152,7 +152,7 @@ def turn_tables(run: Run) -> list[TurnTable]:
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             if spec.name == EDIT and spec.range == (0.0, 1.0):
-                tables += _success(run, columns, protocol, spec, turns, before)
+                tables += _success(run, protocol, spec, turns, before)
             elif base_name(protocol) == DRIFT:
                 cells = _by_turn(run, columns, columns.rows(protocol, spec.name), turns, spec)
                 tables.append(TurnTable(protocol, spec.name, f"Against the first source: {spec.about}", spec, cells))
@@ -160,10 +160,9 @@ def turn_tables(run: Run) -> list[TurnTable]:
 
 
 def _success(
-    run: Run, columns: ScoreColumns, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
+    run: Run, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
 ) -> list[TurnTable]:
-    rows = columns.rows(protocol, spec.name)
-    scores = columns.select(rows)
+    scores = run.score_columns.select(run.score_columns.rows(protocol, spec.name))
     done = np.where(np.isnan(scores.value), np.nan, (scores.value >= SUCCESS).astype(np.float64))
     tables = [
         TurnTable(
@@ -175,7 +174,7 @@ def _success(
         )
     ]
     if before:
-        so_far = replace(scores, value=_all_so_far(scores, done, before, run.table["seed"].to_numpy()[rows].tolist()))
+        so_far = replace(scores, value=_all_so_far(scores, done, before))
         tables.append(
             TurnTable(
                 protocol,
@@ -188,17 +187,16 @@ def _success(
     return tables
 
 
-def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
+def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str]) -> Numbers:
     """Return 1 where this and all previous turns are done, 0 where one is not, NaN where unknown."""
-    edits = [columns.edit.labels[code] for code in columns.edit.codes]
-    outcomes = list(zip(edits, columns.method.codes.tolist(), seeds, strict=True))
+    outcomes = columns.keys(np.arange(done.size))
     done_by_outcome = dict(zip(outcomes, done.tolist(), strict=True))
     results = []
     for edit, method, seed in outcomes:
         chain: list[float] = []
         name: str | None = edit
         while name is not None:
-            chain.append(done_by_outcome.get((name, method, seed), np.nan))
+            chain.append(done_by_outcome.get(OutcomeKey(name, method, seed), np.nan))
             name = before.get(name)
         failed = any(value == 0 for value in chain)
         results.append(0.0 if failed else np.nan if any(np.isnan(chain)) else 1.0)

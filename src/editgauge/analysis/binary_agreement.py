@@ -1,8 +1,6 @@
 """Compare yes-or-no scores with majorities of people, by question (EditInspector, table 3).
 
 Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, yes means a flaw.
-
-Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, it is the fault that is found.
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ class BinaryScore:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Two scores on one question: do they err on the same outcomes? (section 4.2)"""
+    """Whether two scores err on the same outcomes of one question (section 4.2)."""
 
     question: str
     shares: Complementarity

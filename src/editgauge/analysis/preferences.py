@@ -58,39 +58,49 @@ def pairwise(
         raise ValueError("choices must not be empty")
     methods = tuple(sorted({name for choice in choices for name in (choice.first, choice.second)}))
     index = {name: position for position, name in enumerate(methods)}
-    first = np.array([index[choice.first] for choice in choices], dtype=np.int64)
-    second = np.array([index[choice.second] for choice in choices], dtype=np.int64)
-    credit = np.array([CREDIT[choice.choice] for choice in choices])
-    clusters = np.asarray(sources, dtype=np.str_)
+    comparisons = _Comparisons(
+        np.array([index[choice.first] for choice in choices], dtype=np.int64),
+        np.array([index[choice.second] for choice in choices], dtype=np.int64),
+        np.array([CREDIT[choice.choice] for choice in choices]),
+        np.asarray(sources, dtype=np.str_),
+    )
     met = {frozenset((choice.first, choice.second)) for choice in choices}
     return PairwisePreferences(
         methods,
-        _strengths(methods, first, second, credit, clusters, resamples),
-        {name: _share(index[name], None, first, second, credit, clusters) for name in methods},
+        _strengths(methods, comparisons, resamples),
+        {name: comparisons.share_won(index[name]) for name in methods},
         {
-            (one, other): _share(index[one], index[other], first, second, credit, clusters)
-            for one, other in permutations(methods, 2)
-            if frozenset((one, other)) in met
+            (method, opponent): comparisons.share_won(index[method], index[opponent])
+            for method, opponent in permutations(methods, 2)
+            if frozenset((method, opponent)) in met
         },
         comparisons=len(choices),
-        ties=int((credit == CREDIT["tie"]).sum()),
+        ties=int((comparisons.credit == CREDIT["tie"]).sum()),
     )
 
 
-def _share(
-    method: int, opponent: int | None, first: Indices, second: Indices, credit: Numbers, clusters: Labels
-) -> Mean:  # fmt: skip
-    """Return the share of comparisons a method won, against another or against all."""
-    ahead = (first == method) & ((second == opponent) | (opponent is None))
-    behind = (second == method) & ((first == opponent) | (opponent is None))
-    credit = np.where(ahead, credit, 1 - credit)[ahead | behind]
-    return clustered_mean(credit, clusters[ahead | behind], scale=(0.0, 1.0))
+@dataclass(frozen=True, slots=True)
+class _Comparisons:
+    """Comparisons of two methods, given by their indices."""
+
+    first: Indices
+    second: Indices
+    credit: Numbers
+    """Of the first method."""
+    clusters: Labels
+
+    def share_won(self, method: int, opponent: int | None = None) -> Mean:
+        """Return the share of comparisons a method won, against another or against all."""
+        ahead = (self.first == method) & ((self.second == opponent) | (opponent is None))
+        behind = (self.second == method) & ((self.first == opponent) | (opponent is None))
+        credit = np.where(ahead, self.credit, 1 - self.credit)[ahead | behind]
+        return clustered_mean(credit, self.clusters[ahead | behind], scale=(0.0, 1.0))
 
 
-def _strengths(
-    methods: Sequence[str], first: Indices, second: Indices, credit: Numbers, clusters: Labels, resamples: int
-) -> dict[str, Estimate]:
+def _strengths(methods: Sequence[str], comparisons: _Comparisons, resamples: int) -> dict[str, Estimate]:
     """Fit every method's strength among those that are connected by wins."""
+    first, second, credit = comparisons.first, comparisons.second, comparisons.credit
+    clusters = comparisons.clusters
     count, rows = len(methods), np.arange(len(credit))
     cells = np.concatenate([first * count + second, second * count + first])
     earned = csr_array((np.concatenate([credit, 1 - credit]), (cells, np.tile(rows, 2))), (count**2, len(credit)))

@@ -87,8 +87,8 @@ def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: Scor
     answers = _Pairs.of(
         (
             (key, values[key], rating.value, rating.rater)
-            for key, answers in scored_ratings.items()
-            for rating in answers
+            for key, ratings_of_key in scored_ratings.items()
+            for rating in ratings_of_key
             if rating.rater
         ),
         run_outcomes,

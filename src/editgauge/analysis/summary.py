@@ -98,7 +98,7 @@ def summarize(run: Run, columns: ScoreColumns | None = None, *, by_type: bool = 
         for score, score_rows in rows.items():
             selected = score_rows if edit_type == ALL else score_rows[of_this_type[score_rows]]
             if selected.size:
-                cells[score].append(_cell(*score, edit_type, columns, selected, limits[score[:2]]))
+                cells[score].append(_cell(score, edit_type, columns, selected, limits[score[:2]]))
     return [cell for group in cells.values() for cell in group]
 
 
@@ -167,20 +167,15 @@ def untouched_methods(run: Run) -> frozenset[str]:
 
 
 def _cell(
-    protocol: str,
-    spec: ScoreSpec,
-    method: str,
-    edit_type: str,
-    columns: ScoreColumns,
-    rows: Rows,
-    limits: Limits | None,
+    score: tuple[str, ScoreSpec, str], edit_type: str, columns: ScoreColumns, rows: Rows, limits: Limits | None
 ) -> Cell:
+    """Summarize these rows of a protocol, score and method."""
+    protocol, spec, method = score
     values = columns.value[rows]
     scored = ~np.isnan(values)
     sources = columns.source.codes[rows][scored]
     mean = clustered_mean(values[scored], sources, scale=spec.range) if scored.any() else None
-    counts = Counter(columns.reason.labels[code] for code in columns.reason.codes[rows][~scored])
-    unscored = dict(sorted(counts.items()))
+    unscored = dict(sorted(Counter(columns.reason.decode(rows[~scored])).items()))
     mean_bounds = bounds(spec, values[scored], unscored, limits) if limits else None
     return Cell(protocol, spec, method, edit_type, mean, unscored, mean_bounds)
 

@@ -26,8 +26,7 @@ from editgauge.instructions.parsed import parse_single_step
 from editgauge.models.answers import Detections
 from editgauge.models.perception import Perception
 from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
-from editgauge.models.vocabulary._phrases import plain_words, singulars
-from editgauge.models.vocabulary._resolve import sense_of
+from editgauge.models.vocabulary._words import plain_words, sense_of, singulars
 from editgauge.protocols._objects import detect_everything, operating_point
 from editgauge.protocols.difference._triplets import Action, head
 from editgauge.types import Edit, ParsedStep

@@ -31,7 +31,7 @@ from editgauge.builders._training_changes import (
 from editgauge.errors import UnscorableError
 from editgauge.judges import NoAnswerError, Question
 from editgauge.judges._questions import Structured
-from editgauge.models.vocabulary._phrases import plain_words, singulars
+from editgauge.models.vocabulary._words import plain_words, singulars
 from editgauge.protocols.difference._triplets import ACTIONS, Action
 from editgauge.protocols.editinspector import PROMPTS
 from editgauge.types import Edit

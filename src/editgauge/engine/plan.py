@@ -214,15 +214,15 @@ class _Request:
             seed=run.seed,
             shard=read_shard(run.shard or None) if self.shard == COMPLETE else self.shard,
             limit=run.edits if self.limit is None else self.limit,
-            data=self.data or run.places.get("data"),
-            images=self.images or run.places.get("images"),
+            data=self.data or run.locations.get("data"),
+            images=self.images or run.locations.get("images"),
             skip_broken=self.skip_broken or bool(run.broken),
         )
 
 
 def _known_benchmark(run: Manifest, folder: Path) -> str:
     """Return the run's benchmark by name, or by its path if it has no name."""
-    name = run.places.get("benchmark", run.benchmark)
+    name = run.locations.get("benchmark", run.benchmark)
     if not Path(name).exists() and base_name(name) not in benchmarks:
         raise BadInputError(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "

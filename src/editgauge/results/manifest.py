@@ -20,6 +20,8 @@ from editgauge.types import UNPAIRED_SURROGATE, ScoreSpec
 SCHEMA = 1
 """Raised whenever a run folder of before could be misread; an older reader then refuses with a clear message."""
 FILE = "manifest.json"
+STORED_NAMES = {"locations": "places"}
+"""Fields that have another name in the file, where it dates from the first edition."""
 RECORDED_PACKAGES = ("editgauge", "numpy", "opencv-python-headless", "pillow", "pyarrow", "scipy", "scikit-image")
 
 
@@ -69,7 +71,7 @@ class Manifest:
     """Which part of the outcomes this run holds, such as `2/8`; nothing for all of them."""
     fields_sha256: str = ""
     """Of the file with readings of the instructions; nothing where the run was given none."""
-    places: dict[str, str] = field(default_factory=dict)
+    locations: dict[str, str] = field(default_factory=dict)
     """Where the benchmark is (`benchmark`, for a folder of the user's own) and its files (`data`, `images`)."""
     broken: list[str] = field(default_factory=list)
     """Problems of the benchmark's data that were skipped."""
@@ -77,7 +79,8 @@ class Manifest:
 
     def save(self, folder: Path) -> None:
         """Write the manifest into the run folder atomically."""
-        write_json(folder / FILE, asdict(self))
+        stored = asdict(self)
+        write_json(folder / FILE, {STORED_NAMES.get(name, name): value for name, value in stored.items()})
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
@@ -102,6 +105,9 @@ class Manifest:
             for model in stored["models"].values():
                 if "licence" in model:  # written so before version 0.2
                     model["license"] = model.pop("licence")
+            for name, stored_name in STORED_NAMES.items():
+                if stored_name in stored:
+                    stored[name] = stored.pop(stored_name)
             return cls(**stored, protocols=entries)
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             raise BadRunError(f"'{path}' is not complete: {error}.") from error

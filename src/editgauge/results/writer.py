@@ -164,7 +164,7 @@ class RunWriter:
         earlier.judges |= manifest.judges
         earlier.models |= manifest.models
         earlier.roles |= manifest.roles
-        earlier.places |= manifest.places
+        earlier.locations |= manifest.locations
         for method, counts in manifest.planned.items():
             earlier.planned[method] = {**earlier.planned.get(method, {}), **counts}
         earlier.environment, earlier.finished, earlier.shard = manifest.environment, None, manifest.shard

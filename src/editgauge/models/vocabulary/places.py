@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary._phrases import plain_words, read_table, singulars, without_what_follows
+from editgauge.models.vocabulary._words import plain_words, read_table, singulars, without_what_follows
 
 
 @cache
