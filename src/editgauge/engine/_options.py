@@ -120,6 +120,13 @@ def _judge_roles(protocol: Protocol, judges: Collection[str]) -> list[dict[str, 
     return [{JUDGE: name} for name in judges] if asks else [{}]
 
 
+def roles_of(protocol: Protocol, models: Collection[str]) -> list[str]:
+    """Return the roles that a protocol may ask; any if it declares none."""
+    declared = {*protocol.needs, *protocol.uses}
+    keys = models_for(protocol.name, {role: role for role in models})
+    return sorted(key for role, key in keys.items() if not declared or role in declared)
+
+
 def _check_roles(protocols: Sequence[Protocol], choice: ModelChoice, *, has_judges: bool) -> None:
     judge_roles = {JUDGE} if has_judges else set()
     missing = {
