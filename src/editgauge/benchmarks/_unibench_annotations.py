@@ -96,6 +96,13 @@ class RelativePosition(StrictFields):
 
 
 Templates = Annotated[list[Text], Field(min_length=1)]
+
+
+def _unnamed_slot(name: str) -> AfterValidator:
+    """Return a validator that names the slots written as `{}`, as in figure 1 of the paper."""
+    return AfterValidator(lambda templates: [template.replace("{}", f"{{{name}}}") for template in templates])
+
+
 Candidates = Annotated[list[Text], Field(min_length=1)]
 Positions = Annotated[list[RelativePosition], Field(min_length=1)]
 
@@ -108,7 +115,7 @@ class ChangeClass(StrictFields):
     """The id of the instance to edit."""
     classes: Candidates
     """Never its own class, nor one that is in the image."""
-    templates: Templates
+    templates: Annotated[Templates, _unnamed_slot("target")]
     """Captions of the edited image with the slot {target}."""
 
 
@@ -120,7 +127,7 @@ class ChangeColor(StrictFields):
     """The id of the instance to edit."""
     colors: Candidates
     """Never its own."""
-    templates: Templates
+    templates: Annotated[Templates, _unnamed_slot("color")]
     """Captions of the edited image with the slot {color}."""
 
 
