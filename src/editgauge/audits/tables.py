@@ -47,7 +47,7 @@ WORDS = {
 """Rows of table 4."""
 NO_DIFFS = "No Diffs"
 NOT_SCORED = Estimate(None, None, None, 0, 0, "the run has no such score of this judge")
-NO_RATINGS = Estimate(None, None, None, 0, 0, "needs --ratings, what people answered")
+NO_RATINGS = Estimate(None, None, None, 0, 0, "needs `ratings`, what people answered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     columns = _columns(opened)
     if not columns:
         raise BadInputError(
-            f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run with --protocol {INSPECTOR} "
-            f"--protocol {CAPTIONS} --judge …"
+            f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run these protocols with a `judge`."
         )
     judges = tuple(dict.fromkeys(judge for judge, _ in columns))
     accuracy = _accuracies(run, ratings, columns) if ratings is not None else {}
@@ -102,7 +101,7 @@ Columns = dict[tuple[str, str], str]
 
 
 def _columns(run: Run) -> Columns:
-    """Who is examined by which protocol; a judge that was asked in several ways has a column for each."""
+    """Return the columns; a judge that was asked in several ways has one for each."""
     columns: Columns = {}
     for protocol in run.manifest.protocols:
         base, options = parse_variant(protocol)
@@ -133,7 +132,7 @@ class _Column(NamedTuple):
 
 
 def _values(run: Run, columns: Columns) -> dict[tuple[str, str], _Column]:
-    """Judge and score to the values that there are, with their source images."""
+    """Return the values and their source images by judge and score."""
     judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == CAPTIONS}
     values: dict[tuple[str, str], _Column] = {}
     names = ("protocol", "name", "source", "value")

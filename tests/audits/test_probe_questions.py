@@ -1,4 +1,4 @@
-"""Judges that are shown two outcomes: one that looks, one that follows the order, one that guesses."""
+"""Judges asked about pairs of probes, and models asked which of two objects is on the left."""
 
 from __future__ import annotations
 
@@ -9,20 +9,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.audits._probe_set import read_probes
+from editgauge._util.images import write_png
+from editgauge.audits import _probe_questions
+from editgauge.audits._probe_questions import (
+    PairAnswers,
+    PairFindings,
+    ProbePair,
+    TwoObjects,
+    draw_pairs,
+    findings,
+    tell_sides,
+    two_objects,
+    two_objects_of_coco,
+)
+from editgauge.audits._probe_set import Probe, read_probes, write_probes
 from editgauge.audits.audit import audit, what_is_left
-from editgauge.audits.cards.card import Sheet
-from editgauge.audits.cards.result import AuditCard, Cost
-from editgauge.audits.judges.pairs import PairAnswers, PairFindings, ProbePair, draw_pairs, findings
+from editgauge.audits.audit_card import AuditCard, Cost
+from editgauge.audits.card import Sheet
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from editgauge.judges import Choice
 from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served, say
+from tests.shared_data import needs_shared_data, shared_data
 
 FREE = Cost(0, 0, 0, 0.0, 0.0)
 PHOTOS = 24
@@ -137,7 +151,7 @@ def test_a_judge_whose_answers_cannot_be_read_has_no_share(judged: Judged) -> No
 
 
 def test_pairs_want_a_judge(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="give --judge too"):
+    with pytest.raises(BadInputError, match="give `judge` too"):
         audit(out=tmp_path / "audit", probes=folder, pairs=3)
 
 
@@ -173,3 +187,81 @@ def test_naming_the_outcomes_the_other_way_round_changes_nothing(
     assert one.right == two.right
     assert one.order_changes == two.order_changes
     assert one.first_shown.value == two.first_shown.value
+
+
+@pytest.fixture
+def drawn_folder(tmp_path: Path) -> Path:
+    """Additions to the left and above, and one without a place."""
+    write_png(np.full((20, 30, 3), 90, np.uint8), tmp_path / "a.png")
+    words = {"source": "a.png", "type": "positional_addition", "instruction": "Add a cup.", "to": "cup"}
+    left, above = {"relation": "left", "anchor": "bowl"}, {"relation": "above", "anchor": "bowl"}
+    edits = [{"id": name, **words, **({"position": where} if where else {})} for name, where in _places(left, above)]
+    (tmp_path / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
+    return tmp_path
+
+
+def _places(left: dict[str, str], above: dict[str, str]) -> list[tuple[str, dict[str, str] | None]]:
+    return [("a--right", left), ("a--nothing", left), ("b--right", above), ("c--right", None)]
+
+
+def test_only_right_outcomes_beside_something_are_shown(drawn_folder: Path) -> None:
+    kinds = {"a--right": "right", "a--nothing": "nothing", "b--right": "right", "c--right": "right"}
+    probes = [Probe(name, name[0], "photo", "positional_addition", kind) for name, kind in kinds.items()]
+    write_probes(drawn_folder, probes)
+    (found,) = two_objects(drawn_folder, probes)
+    assert (found.new, found.anchor, found.side) == ("cup", "bowl", "left")
+    assert found.caption("right") == "cup to the right of bowl"
+
+
+def test_what_a_model_says_counts_by_the_side_that_is_true() -> None:
+    pictures = [TwoObjects(Path(), f"photo {n}", "cup", "bowl", "left" if n < 4 else "right") for n in range(8)]
+    always_left = _probe_questions._choices("joint_embedder", pictures, ["left"] * 7 + [None])
+    assert (always_left.left.value, always_left.right.value) == (1.0, 0.0)
+    assert (always_left.pictures, always_left.answered) == (8, 7)
+
+
+def test_without_a_model_that_can_tell_nothing_is_told() -> None:
+    pictures = [TwoObjects(Path(), "photo", "cup", "bowl", "left")]
+    assert tell_sides(pictures, {"image_embedder": "augnet"}) == {}
+    assert tell_sides([], {"detector": "efficientdet-lite2"}) == {}
+
+
+def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> None:
+    """Two cats make the first no pair; in the second the cup lies left of the dog; in the third they overlap."""
+    for number in (1, 2, 3):
+        write_png(np.zeros((10, 20, 3), np.uint8), tmp_path / f"{number}.png")
+    rows = [
+        (1, 1, [0, 0, 5, 5]),
+        (1, 1, [10, 0, 5, 5]),
+        (1, 2, [6, 0, 2, 2]),
+        (2, 2, [0, 0, 4, 4]),
+        (2, 3, [5, 0, 9, 9]),
+        (3, 2, [0, 0, 9, 9]),
+        (3, 3, [5, 0, 9, 9]),
+    ]
+    told = {
+        "images": [{"id": number, "file_name": f"{number}.png", "width": 20, "height": 10} for number in (1, 2, 3)],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}, {"id": 3, "name": "dog"}],
+        "annotations": [
+            {"id": place, "image_id": image, "category_id": kind, "bbox": box, "segmentation": []}
+            for place, (image, kind, box) in enumerate(rows)
+        ],
+    }
+    file = tmp_path / "instances.json"
+    file.write_text(json.dumps(told))
+
+    (found,) = two_objects_of_coco(file, tmp_path)
+
+    assert (found.picture.name, found.new, found.anchor, found.side) == ("2.png", "cup", "dog", "left")
+    file.write_text("[]")
+    with pytest.raises(BadInputError, match="is no COCO file"):
+        two_objects_of_coco(file, tmp_path)
+
+
+@needs_shared_data
+def test_real_annotations_give_pairs_on_both_sides() -> None:
+    coco = shared_data("coco128")
+    found = two_objects_of_coco(coco / "instances_train2017.json", coco / "images")
+
+    assert len(found) >= 10
+    assert {each.side for each in found} == {"left", "right"}

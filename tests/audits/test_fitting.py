@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from editgauge.audits.fit._fit import as_models, confidence_levels, fit, out_of_fold, predict
-from editgauge.audits.fit._measure import PROBES, SOURCE, MeasuredOutcome
+from editgauge.audits._fitting import as_models, confidence_levels, fit, out_of_fold, predict
+from editgauge.audits._measured import PROBES, SOURCE, MeasuredOutcome
 from editgauge.protocols.editgauge._features import FEATURES
 
 PHOTOS = 12

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from editgauge.errors import UnscorableError
 from editgauge.models import vocabulary
 from editgauge.models.vocabulary import resolve, siblings, synonyms, wordnet_here
-from editgauge.models.vocabulary._phrases import english
-from editgauge.models.vocabulary._resolve import Resolution, sense_of, table
-from editgauge.models.vocabulary._wordnet import WordNet
+from editgauge.models.vocabulary._words import Resolution, WordNet, english, sense_of, table
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.weights import weights_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.audits.cards.card import (
+from editgauge.audits.card import (
     Blend,
     MisjudgedProbe,
     ProbeScores,
@@ -23,17 +23,16 @@ from editgauge.audits.cards.card import (
     share,
     worst_failures,
 )
-from editgauge.audits.cards.card import blend as blended
+from editgauge.audits.card import blend as blended
 from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges._transcripts import Transcripts
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
+    from editgauge.audits._probe_questions import PairFindings, SideChoices
     from editgauge.audits._probe_set import Probe
     from editgauge.audits.human_reference import HumanReference
-    from editgauge.audits.judges.pairs import PairFindings
-    from editgauge.audits.judges.sides import SideChoices
     from editgauge.judges._transcripts import Call
     from editgauge.results import Run
 
@@ -127,6 +126,7 @@ class AuditCard:
 def card_of(
     runs: Sequence[Run],
     probes: Sequence[Probe],
+    *,
     blend: str | None = None,
     seconds: Mapping[str, float] | None = None,
     sides: Mapping[str, SideChoices] | None = None,
@@ -135,7 +135,7 @@ def card_of(
 ) -> AuditCard:
     """Compute the card of runs whose outcomes are probes."""
     sheet = Sheet.of(probes)
-    measured = [entry for one in runs for entry in measured_in(one, probes)]
+    measured = [entry for run in runs for entry in measured_in(run, probes)]
     scores = [value for value in measured if value.spec.name not in STEADINESS]
     cards = tuple(score_card(score, sheet) for score in scores)
     both = {(element.protocol, element.spec.name): element for element in scores}
@@ -143,7 +143,7 @@ def card_of(
     if against is None:
         compared = list(combinations([both[item] for item in _best_first(headlines, cards)], 2))
     else:
-        first = both[score_named(against, both, "--against")]
+        first = both[score_named(against, both, "against")]
         rivals = _best_first([(score.protocol, score.spec.name) for score in scores if score is not first], cards)
         compared = [(first, both[rival]) for rival in rivals]
     labeled = [probe for probe in probes if probe.is_known]
@@ -207,15 +207,15 @@ def _blend(names: str, both: Mapping[tuple[str, str], ProbeScores], sheet: Sheet
 
 
 def scores_to_mix(names: str, available: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Protocol and name of the two scores that `--blend` names."""
+    """Return protocol and name of the two scores that `blend` names."""
     parts = [part.strip() for part in names.split(",")]
     if len(parts) != 2:
-        raise BadInputError(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
-    return [score_named(part, available, "--blend") for part in parts]
+        raise BadInputError(f"`blend` takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
+    return [score_named(part, available, "blend") for part in parts]
 
 
 def score_named(name: str, available: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
-    """Protocol and name of the score that an option names, with or without its protocol."""
+    """Return protocol and name of the score that an option names, with or without its protocol."""
     matches = [key for key in available if name in (key[1], "/".join(key))]
     if not matches:
         raise UnknownNameError("score in this audit", name, ["/".join(key) for key in available])

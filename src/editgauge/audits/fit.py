@@ -1,6 +1,6 @@
-"""Fits every model of the protocol `editgauge` with one command, and writes them into the package.
+r"""Fits every model of the protocol `editgauge` with one command, and writes them into the package.
 
-    python -m editgauge.audits.fit --museum ImagenHub_Text-Guided_IE --ratings RATINGS --judges VIE_SCORES/*.tsv \\
+    python -m editgauge.audits.fit --museum ImagenHub_Text-Guided_IE --ratings RATINGS --judges VIE_SCORES/*.tsv \
         --masked MUSEUM_MASKED --magicbrush MAGICBRUSH --probes PROBES --work WORK
 
 Measured features stay in WORK, so a second call only fits. `--probes` is a folder of `editgauge build probes`; it is
@@ -21,7 +21,7 @@ import numpy as np
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
-from editgauge.audits.fit._fit import (
+from editgauge.audits._fitting import (
     REPEATS,
     FittedScores,
     as_models,
@@ -30,7 +30,7 @@ from editgauge.audits.fit._fit import (
     out_of_fold,
     predict,
 )
-from editgauge.audits.fit._measure import (
+from editgauge.audits._measured import (
     ROLES,
     WEIGHTS,
     MeasuredOutcome,
@@ -44,8 +44,7 @@ from editgauge.audits.fit._measure import (
     write_magicbrush,
 )
 from editgauge.audits.probes import probes as build_probes
-from editgauge.models._factory import describe
-from editgauge.models.profiles import choose_models
+from editgauge.models.profiles import choose_models, describe
 from editgauge.protocols import editgauge
 from editgauge.protocols.editgauge._models import FILE
 
@@ -77,18 +76,18 @@ def measured_outcomes(options: argparse.Namespace) -> list[MeasuredOutcome]:
 
 
 def write_unseen(
-    records: Sequence[MeasuredOutcome], others: Sequence[MeasuredOutcome], file: Path
+    records: Sequence[MeasuredOutcome], unfitted: Sequence[MeasuredOutcome], file: Path
 ) -> list[FittedScores]:
     """Write the scores of rated outcomes by fits that have not seen them; return those of unseen photographs."""
     repeats = [out_of_fold(records, unseen_methods=False, seed=seed) for seed in range(REPEATS)]
     lines = list(_lines("photograph unseen", records, repeats[0]))
     lines += _lines("photograph and method unseen", records, out_of_fold(records, unseen_methods=True))
-    photos = sorted({record.photo for record in others})
+    photos = sorted({record.photo for record in unfitted})
     for fold in range(min(REPEATS, len(photos))):
         left_out = set(photos[fold::REPEATS])
-        chosen = [record for record in others if record.photo in left_out]
+        tested = [record for record in unfitted if record.photo in left_out]
         models = as_models(fit([record for record in records if record.photo not in left_out]))
-        lines += _lines("another data set", chosen, predict(chosen, models))
+        lines += _lines("another data set", tested, predict(tested, models))
     write_text(file, "\n".join(lines) + "\n")
     return repeats
 
@@ -139,8 +138,8 @@ def main() -> None:
     options = parser.parse_args()
     everything = measured_outcomes(options)
     records = [record for record in everything if record.dataset != "magicbrush"]
-    others = [record for record in everything if record.dataset == "magicbrush"]
-    repeats = write_unseen(records, others, options.work / "unseen.jsonl")
+    unfitted = [record for record in everything if record.dataset == "magicbrush"]
+    repeats = write_unseen(records, unfitted, options.work / "unseen.jsonl")
     content = fit(records)
     content["confidence"] = confidence_levels(records, repeats)
     content["provenance"] = provenance(records)

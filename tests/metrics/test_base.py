@@ -1,4 +1,4 @@
-"""Pictures are worked through in strips; where those end makes no difference."""
+"""Base of the pixel metrics: images are processed in strips, whose length makes no difference."""
 
 from __future__ import annotations
 

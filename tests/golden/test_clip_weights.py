@@ -11,7 +11,7 @@ import skimage
 
 from editgauge._util.images import ImageFile, read_image
 from editgauge.engine._perception import RunPerception
-from editgauge.models._factory import is_here, make_model
+from editgauge.models.profiles import is_here, make_model
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 

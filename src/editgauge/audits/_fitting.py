@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.model_selection import GroupKFold
 
-from editgauge.audits.fit._measure import WEIGHTS, MeasuredOutcome
+from editgauge.audits._measured import WEIGHTS, MeasuredOutcome
 from editgauge.protocols.editgauge import FALLBACK_NO, FALLBACK_YES
 from editgauge.protocols.editgauge._calibration import combine_overall
 from editgauge.protocols.editgauge._features import FEATURES, Model, fingerprint
@@ -138,13 +138,13 @@ def fit_success(records: Sequence[MeasuredOutcome]) -> tuple[Floats, Floats]:
     shrunk[[first, -1]] = 0
 
     def loss(numbers: Floats) -> tuple[float, Floats]:
-        there = _probability(request, numbers[: first + 1])
-        alone = np.where(local, _probability(scaled, numbers[first + 1 :]), 1)
-        chance = np.clip(there * alone, 1e-6, 1 - 1e-6)
+        change = _probability(request, numbers[: first + 1])
+        containment = np.where(local, _probability(scaled, numbers[first + 1 :]), 1)
+        chance = np.clip(change * containment, 1e-6, 1 - 1e-6)
         value = -(weights * (target * np.log(chance) + (1 - target) * np.log(1 - chance))).sum()
         slope = -weights * (target / chance - (1 - target) / (1 - chance))
-        of_request = slope * alone * there * (1 - there)
-        of_contained = local * slope * there * alone * (1 - alone)
+        of_request = slope * containment * change * (1 - change)
+        of_contained = local * slope * change * containment * (1 - containment)
         steps = [request.T @ of_request, [of_request.sum()], scaled.T @ of_contained, [of_contained.sum()]]
         shrinkage = L2 * shrunk * numbers
         return float(value + (shrinkage * numbers).sum()), np.concatenate(steps) + 2 * shrinkage
@@ -310,7 +310,7 @@ def predict(records: Sequence[MeasuredOutcome], models: FittedModels) -> FittedS
 
 
 def _predict_one(record: MeasuredOutcome, models: FittedModels) -> tuple[float, float, float, float]:
-    values = {name: dict(each) for name, each in record.values.items()}
+    values = {name: dict(numbers) for name, numbers in record.values.items()}
     request = values["success"]
     edit = success = float("nan")
     untouched = request["untouched"] or 0.0
@@ -326,9 +326,9 @@ def _predict_one(record: MeasuredOutcome, models: FittedModels) -> tuple[float, 
         if record.is_local and not FALLBACK_NO <= fallback <= FALLBACK_YES:
             success = fallback
     severities = record.kept_severities
-    kept = float("nan") if severities is None else models.kept(values["kept"], severities).value
+    preserved = float("nan") if severities is None else models.kept(values["kept"], severities).value
     token = None if record.token is None else np.array(record.token, np.float32)
-    return edit, success, kept, models.quality(values["quality"], token, record.severities).value
+    return edit, success, preserved, models.quality(values["quality"], token, record.severities).value
 
 
 def _folds(

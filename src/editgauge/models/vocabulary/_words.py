@@ -1,28 +1,190 @@
-"""A model's own word for a phrase, and how it was found; never by how the letters look.
-
-The steps, in this order: the word itself, its singular, the documented table, WordNet (the most frequent sense of a
-noun, when it is a kind of what a known word means), and finally the head noun with its describing words taken off. A
-wider word is never narrowed: a car is a vehicle, but someone who asks for a vehicle may mean a boat.
-"""
+"""From an English phrase to a word of a closed vocabulary: heads and singulars of phrases, WordNet, resolution."""
 
 from __future__ import annotations
 
+import mmap
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from editgauge._util.text import join_words, with_article
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary._phrases import (
-    english,
-    is_possessive,
-    plain_words,
-    read_table,
-    singulars,
-    without_what_follows,
-)
-from editgauge.models.vocabulary._wordnet import Sense, WordNet
+
+
+@dataclass(frozen=True, slots=True)
+class English:
+    """Word lists of `phrases.yaml`."""
+
+    determiners: frozenset[str]
+    openers: frozenset[str]
+    measures: frozenset[str]
+    not_the_thing: frozenset[str]
+    materials: frozenset[str]
+    grown: frozenset[str]
+    looks: frozenset[str]
+    uses: frozenset[str]
+    irregular: dict[str, str]
+
+
+def read_table(name: str) -> Any:
+    """Read a YAML file of this package."""
+    content = (resources.files(__package__) / name).read_text(encoding="utf-8")
+    return yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
+
+
+@cache
+def english() -> English:
+    """Read the word lists once."""
+    lists = read_table("phrases.yaml")
+    irregular = lists.pop("irregular")
+    return English(irregular=irregular, **{name: frozenset(words) for name, words in lists.items()})
+
+
+def plain_words(phrase: str) -> list[str]:
+    """Lowercase and split a phrase; drop leading determiners and numbers.
+
+    >>> plain_words("The two Teddy-Bears!")
+    ['teddy', 'bears']
+    """
+    words = re.findall(r"[^\W_]+(?:['’][^\W_]+)?", phrase.casefold().replace("’", "'"))
+    remaining = list(words)
+    while len(remaining) > 1 and (remaining[0] in english().determiners or remaining[0].isdigit()):
+        remaining.pop(0)
+    return remaining
+
+
+def without_what_follows(words: list[str]) -> list[str]:
+    """Strip trailing modifiers; of an "of" phrase keep the side that names the object.
+
+    >>> without_what_follows(["dog", "on", "the", "couch"]), without_what_follows(["slice", "of", "cake"])
+    (['dog'], ['cake'])
+    """
+    if "of" in words[1:-1]:
+        index = words.index("of", 1)
+        before, after = words[:index], words[index + 1 :]
+        measured = bool({before[-1], *singulars(before[-1])} & english().measures)
+        return without_what_follows(plain_words(" ".join(after)) if measured else before)
+    ends = (index for index, word in enumerate(words) if index and word in english().openers)
+    return words[: next(ends, len(words))]
+
+
+def is_possessive(word: str) -> bool:
+    """Tell whether a word is a possessive."""
+    return word.endswith(("'s", "s'"))
+
+
+def singulars(noun: str) -> list[str]:
+    """Return possible singulars of a noun, likeliest first; only the last word changes.
+
+    >>> singulars("knives"), singulars("wine glasses"), singulars("ties")
+    (['knife', 'knif', 'knive'], ['wine glass', 'wine glasse'], ['ty', 'tie'])
+    """
+    before, blank, last = noun.rpartition(" ")
+    return [f"{before}{blank}{singular}" for singular in _singulars(last)]
+
+
+def _singulars(word: str) -> list[str]:
+    if word in english().irregular:
+        return [english().irregular[word]]
+    if word.endswith("ves"):
+        return [f"{word[:-3]}fe", f"{word[:-3]}f", word[:-1]]
+    if word.endswith("ies"):
+        return [f"{word[:-3]}y", word[:-1]]
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        return [word[:-2], word[:-1]]
+    return [word[:-1]] if len(word) > 1 and word.endswith("s") and not word.endswith(("ss", "us")) else []
+
+
+Sense = int
+"""A meaning, by the place of its line in `data.noun`."""
+KIND_OF, KINDS = "@", "~"
+"""WordNet's signs for hypernym and hyponym. Instances (`@i`: Paris is a city) are left out: a name is no kind."""
+
+
+class WordNet:
+    """The nouns of WordNet, read from its folder `dict`."""
+
+    def __init__(self, nouns: Path, senses: Path, adjectives: Path) -> None:
+        self._nouns = _mapped(nouns)
+        self._senses = _mapped(senses)
+        self._adjectives = _mapped(adjectives)
+        self._line_of = cache(self._read)
+
+    def senses(self, noun: str) -> tuple[Sense, ...]:
+        """Return the senses of a noun, most frequent first; empty when WordNet lacks it."""
+        fields = _entry(self._nouns, noun)
+        return tuple(int(offset) for offset in fields[-int(fields[2]) :]) if fields else ()
+
+    def is_adjective(self, word: str) -> bool:
+        """Tell whether the word can be an adjective."""
+        return _entry(self._adjectives, word) is not None
+
+    def names(self, sense: Sense) -> tuple[str, ...]:
+        """Return the words of a sense."""
+        return self._line_of(sense)[0]
+
+    def kind_of(self, sense: Sense) -> tuple[Sense, ...]:
+        """Return the direct hypernyms of a sense."""
+        return self._pointed(sense, KIND_OF)
+
+    def kinds(self, sense: Sense) -> tuple[Sense, ...]:
+        """Return the direct hyponyms of a sense."""
+        return self._pointed(sense, KINDS)
+
+    def ancestors(self, sense: Sense) -> Iterator[Sense]:
+        """Yield the sense and all its hypernyms, nearest first."""
+        row, visited = [sense], {sense}
+        while row:
+            yield from row
+            above = dict.fromkeys(parent for item in row for parent in self.kind_of(item))
+            row = [parent for parent in above if parent not in visited]
+            visited.update(row)
+
+    def _pointed(self, sense: Sense, sign: str) -> tuple[Sense, ...]:
+        return tuple(target for symbol, target in self._line_of(sense)[1] if symbol == sign)
+
+    def _read(self, sense: Sense) -> tuple[tuple[str, ...], tuple[tuple[str, Sense], ...]]:
+        """Parse the line of a sense: its words, and its pointers to nouns by symbol."""
+        end = self._senses.find(b"\n", sense)
+        fields = self._senses[sense:end].decode("latin-1").split(" | ", 1)[0].split(" ")
+        count = int(fields[3], 16)
+        after = 4 + 2 * count
+        words = tuple(word.replace("_", " ") for word in fields[4:after:2])
+        pointers = fields[after + 1 : after + 1 + 4 * int(fields[after])]
+        rows = zip(pointers[0::4], pointers[1::4], pointers[2::4], strict=True)
+        return words, tuple((sign, int(target)) for sign, target, part in rows if part == "n")
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _entry(index: mmap.mmap, word: str) -> list[str] | None:
+    """Find the line of a word in an index file by bisection; lines are sorted by bytes."""
+    target = word.lower().replace(" ", "_").encode("utf-8")
+    low, high = 0, len(index)
+    while low < high:
+        start = index.rfind(b"\n", 0, (low + high) // 2) + 1
+        end = index.find(b"\n", start, high)
+        end = high if end < 0 else end  # the last line of a file that was cut off
+        line = index[start:end]
+        is_license = line.startswith(b"  ")  # which stands first, indented
+        entry = line.split(b" ", 1)[0]
+        if entry == target and not is_license:
+            return line.decode("latin-1").split()
+        if entry < target or is_license:
+            low = end + 1
+        else:
+            high = start
+    return None
+
 
 PERSON = "person"
 PULL = "`editgauge models pull wordnet` brings WordNet, which knows more words"

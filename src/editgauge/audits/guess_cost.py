@@ -115,19 +115,22 @@ def _of(
             again = repairs.get(call.identity)
             mended = _read(form, _said(again, model)) if again else None
             repaired += [mended] if mended is not None else []
-    return [_dimension(model, question, name, form, read, repaired, unreadable, failed) for name, _ in form.names]
+    return [
+        _dimension((model, question, name), form, read=read, repaired=repaired, unreadable=unreadable, failed=failed)
+        for name, _ in form.names
+    ]
 
 
 def _dimension(
-    model: str,
-    question: str,
-    name: str,
+    labels: tuple[str, str, str],
     form: Ratings,
+    *,
     read: list[Mapping[str, float]],
     repaired: list[Mapping[str, float]],
     unreadable: list[str],
     failed: int,
 ) -> FailureRuleComparison:
+    model, question, name = labels
     parsed = [ratings[name] for ratings in read]
     ours = parsed + [ratings[name] for ratings in repaired]
     means: dict[str, float | None] = {}

@@ -84,7 +84,7 @@ class RatedOutcome:
 async def measure(outcomes: Iterable[RatedOutcome], out: Path) -> None:
     """Append the features of outcomes that are not in the file yet."""
     complete = {(row.edit, row.method) for row in read_measured(out)}
-    todo = [each for each in outcomes if (each.edit.id, each.method) not in complete]
+    todo = [outcome for outcome in outcomes if (outcome.edit.id, outcome.method) not in complete]
     with (
         ModelService(choose_models("lite", {}, ROLES).models, cache_dir()) as service,
         progress("measuring", len(todo), quiet=False) as advance,
@@ -104,10 +104,10 @@ async def _measure_one(outcome: RatedOutcome, service: ModelService) -> Measured
     view = views[0]
     is_looked_for = all(explain_missing_request(step) is None for step in views)
     token = view.region_token
-    values = {str(name): each for name, each in features(view).items() if name != "edit"}
-    kept = kept_inputs(views)
-    if not isinstance(kept, Unscored):
-        values["kept"] = kept[0]
+    values = {str(name): numbers for name, numbers in features(view).items() if name != "edit"}
+    inputs = kept_inputs(views)
+    if not isinstance(inputs, Unscored):
+        values["kept"] = inputs[0]
     return MeasuredOutcome(
         dataset=outcome.dataset,
         edit=outcome.edit.id,
@@ -117,7 +117,7 @@ async def _measure_one(outcome: RatedOutcome, service: ModelService) -> Measured
         is_looked_for=is_looked_for,
         is_local=view.is_local,
         severities=view.disturbance.severities(),
-        kept_severities=None if isinstance(kept, Unscored) else kept[1].severities(),
+        kept_severities=None if isinstance(inputs, Unscored) else inputs[1].severities(),
         values=values,
         token=None if token is None else [round(float(number), TOKEN_DIGITS) for number in token],
         further_steps=[dict(features(step)["success"]) for step in views[1:]] if is_looked_for else [],
@@ -245,8 +245,8 @@ def _judge_answers(files: Iterable[Path]) -> dict[tuple[str, str], Labels]:
         for row in _rows(path, delimiter="\t"):
             numbers = literal_eval(row["SC_scores"]) if row["SC_scores"].startswith("[") else []
             if len(numbers) == 2:
-                done, kept = (float(number) / MAX_JUDGE_SCORE for number in numbers)
-                answers[Path(row["uid"]).stem, row["method"]] = {"done": done, "kept": kept}
+                shares = (float(number) / MAX_JUDGE_SCORE for number in numbers)
+                answers[Path(row["uid"]).stem, row["method"]] = dict(zip(("done", "kept"), shares, strict=True))
     return answers
 
 
