@@ -164,7 +164,7 @@ def test_it_lists_and_draws_what_is_seen(editgauge: Command, cat: Path, tmp_path
 
     assert "kitten" in ended.stdout
     assert "cat " in ended.stdout  # the model's own word
-    assert "not seen: pizza" in ended.stdout
+    assert "not detected: pizza" in ended.stdout
     assert "cannot tell: unicorn" in ended.stdout
     assert "detector: efficientdet-lite2" in ended.stdout
     drawn = read_image(tmp_path / "seen.png")

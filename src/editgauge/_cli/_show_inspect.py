@@ -162,7 +162,7 @@ def _describe_seen(sight: ImageDetections) -> list[str]:
         for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in sight.not_detected]
+    lines += [f"not detected: {phrase}" for phrase in sight.not_detected]
     return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 

@@ -496,9 +496,9 @@ def _standing_notes(comparisons: Sequence[Comparison]) -> list[str]:
         notes.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
     unpaired = max((comparison.only_first + comparison.only_second for comparison in comparisons), default=0)
     if unpaired == 1:
-        notes.append("1 edit has a score for one method only and is left out of the pairs.")
+        notes.append("1 edit has a score for one method only and is excluded.")
     elif unpaired:
-        notes.append(f"Up to {unpaired} edits have a score for one method only and are left out of the pairs.")
+        notes.append(f"Up to {unpaired} edits have a score for one method only and are excluded.")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""The verb `diff`: what differs between two runs, in tables, and as a page of what got better and what got worse."""
+"""The verb `diff`: differences between two runs, as tables and as a page of improved and worsened outcomes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 STYLES = ("base", "first", "tables", "changes", "media")
 SCRIPTS = ("theme", "leaderboard")
 MAX_EXAMPLES = 12
-"""Outcomes that got better, and that got worse, with their pictures."""
+"""Number of improved and of worsened outcomes with images."""
 MIN_CHANGE = 0.01
-"""A change by a smaller share of the scale is none to look at."""
+"""Smallest change worth listing, as a share of the scale."""
 OLD, NEW = "first", "second"
 
 
@@ -86,7 +86,7 @@ class ChangedOutcome:
     edit: str
     method: str
     pictures: list[tuple[str, str]]
-    """What it is, and its address; an empty address where there is no picture."""
+    """Caption and URL; the URL is empty if there is no image."""
     lines: list[str]
     """What moved, the largest change first."""
     same_pixels: bool
