@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from editgauge._util.images import read_image
-from editgauge.models._factory import FAMILIES
 from editgauge.models.hub._network import overlap
 from editgauge.models.hub.detectors import OwlDetector
+from editgauge.models.profiles import FAMILIES
 
 
 def main() -> None:

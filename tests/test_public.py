@@ -216,7 +216,7 @@ def test_plugins_import_public_names_only(file: Path) -> None:
 
 
 STILL_PRIVATE = {
-    "editgauge.audits.cards.card",
+    "editgauge.audits.card",
     "editgauge.audits._probe_set",
     "editgauge.analysis.aggregation",
     "editgauge.methods.prompts",

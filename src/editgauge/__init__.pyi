@@ -25,6 +25,7 @@ from editgauge.analysis.agree import agree as agree
 from editgauge.analysis.compare import Comparisons as Comparisons
 from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.diff import RunDifference as RunDifference
+from editgauge.analysis.diff import SignatureDifference as SignatureDifference
 from editgauge.analysis.estimate import HumanMeanEstimate as HumanMeanEstimate
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.feedback import Feedback as Feedback
@@ -35,11 +36,11 @@ from editgauge.analysis.power import power as power
 from editgauge.analysis.summary import RunSummary as RunSummary
 from editgauge.audits._probe_set import Probe as Probe
 from editgauge.audits.audit import audit as audit
-from editgauge.audits.cards.result import AuditCard as AuditCard
-from editgauge.audits.judges.check import JudgeCheck as JudgeCheck
-from editgauge.audits.judges.guess_cost import FailureRuleComparison as FailureRuleComparison
-from editgauge.audits.judges.side_by_side import JudgeComparison as JudgeComparison
-from editgauge.audits.judges.tables import InspectorTables as InspectorTables
+from editgauge.audits.audit_card import AuditCard as AuditCard
+from editgauge.audits.check import JudgeCheck as JudgeCheck
+from editgauge.audits.guess_cost import FailureRuleComparison as FailureRuleComparison
+from editgauge.audits.side_by_side import JudgeComparison as JudgeComparison
+from editgauge.audits.tables import InspectorTables as InspectorTables
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.benchmarks.datasets import DatasetInfo as DatasetInfo
 from editgauge.benchmarks.pairs import PairFiles as PairFiles
@@ -119,6 +120,7 @@ from editgauge.reports.report import report as report
 from editgauge.results import Run as Run
 from editgauge.results import ScoreKey as ScoreKey
 from editgauge.results import ScoreRecord as ScoreRecord
+from editgauge.results.signature import Signature as Signature
 from editgauge.serving.client import ScoreClient as ScoreClient
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation

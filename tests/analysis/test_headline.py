@@ -67,7 +67,19 @@ def test_methods_that_do_not_differ(say: Say) -> None:
 
 def test_two_at_the_top(say: Say) -> None:
     sentence = say({"one": (0.9, 0.5), "two": (0.9, 0.5), "last": (0.1, 0.5)})
-    assert sentence.startswith("one and two do what was asked best, without a significant difference between them")
+    assert sentence.startswith("one 0.91 [0.91, 0.91] and two 0.91 [0.91, 0.91] do what was asked best on average")
+    assert ", without a significant difference between them" in sentence
+
+
+def test_a_single_method_has_its_score_and_scale(say: Say) -> None:
+    sentence = say({"one": (0.9, 0.5)})
+    assert sentence.startswith("one scores 0.91 [0.91, 0.91] for 'edit done' on a scale from 0 to 1")
+
+
+def test_more_than_three_methods_at_the_top_are_counted(say: Say) -> None:
+    sentence = say({**dict.fromkeys(("a", "b", "c", "d", "e"), (0.9, 0.5)), "last": (0.1, 0.5)})
+    assert " and 2 more do what was asked best" in sentence
+    assert "…" not in sentence
 
 
 def test_few_source_images_claim_nothing(say: Say) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from editgauge._cli import app
 from editgauge.audits._probe_set import split_of
 from editgauge.audits.audit import audit
-from editgauge.audits.cards.result import AuditCard
+from editgauge.audits.audit_card import AuditCard
 from editgauge.errors import BadInputError, UnknownNameError
 from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served

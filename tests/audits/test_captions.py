@@ -13,7 +13,7 @@ from sqlalchemy import select
 import editgauge
 from editgauge import run
 from editgauge._util.images import ImageFile
-from editgauge.audits.judges.captions import captions
+from editgauge.audits.captions import captions
 from editgauge.benchmarks.outcome_captions import (
     OutcomeCaption,
     attach_captions,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from editgauge.audits._probe_set import Probe, Split
-from editgauge.audits.cards.card import (
+from editgauge.audits.card import (
     ProbeScores,
     ScoreCard,
     Sheet,

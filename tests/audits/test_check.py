@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from editgauge.audits.judges import check as check_module
-from editgauge.audits.judges.check import check, drawn_anchors, read_checks
+from editgauge.audits import check as check_module
+from editgauge.audits.check import check, drawn_anchors, read_checks
 from editgauge.errors import BadInputError
 from editgauge.judges import open_judge
 from tests.endpoint import MODEL, Served

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.audits.judges.guess_cost import guess_cost
+from editgauge.audits.guess_cost import guess_cost
 from editgauge.errors import BadInputError
 from editgauge.judges import Question, RetryPolicy, ask_yes_no, open_judge
 from editgauge.judges._questions import Ratings

@@ -78,7 +78,7 @@ def test_too_few_photographs_are_told_before_anything_is_looked_at(folder: Path,
 
 @needs_eyes
 def test_so_few_edits_that_one_half_has_none_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="none lies on a held-back photograph; raise --limit"):
+    with pytest.raises(BadInputError, match="none lies on a held-back photograph; raise `limit`"):
         probes(out=tmp_path / "probes", images=folder, limit=1, quiet=True)
     assert not list((tmp_path / "probes").iterdir()), "what is advised must be possible in the same folder"
 

@@ -115,10 +115,10 @@ def test_what_is_put_somewhere_lies_inside_and_on_nothing_else(seed: int, tmp_pa
         assert right <= 480
         assert bottom <= 300
         own = edit.subject if edit.type in {"position_replacement", "size", "object_replacement"} else None
-        for sight in scene.sights:
-            x0, y0, x1, y1 = sight.box
+        for candidate in scene.candidates:
+            x0, y0, x1, y1 = candidate.box
             apart = left >= x1 or right <= x0 or top >= y1 or bottom <= y0
-            assert apart or sight.name == own, edit.id
+            assert apart or candidate.name == own, edit.id
 
 
 def test_a_moved_thing_comes_to_lie_in_the_third_that_was_asked_for(horse: Photograph) -> None:
@@ -163,7 +163,7 @@ def test_an_outline_that_is_not_what_the_detector_saw_is_not_used(tmp_path: Path
     picture = ImageFile("field", tmp_path / "field.png")
     scraps = np.zeros((1, *FIELD.shape[:2]), np.bool_)
     scraps[0, 110:200, 190:220] = scraps[0, 110:200, 260:290] = True
-    assert understood(picture, FIELD, Instances(detections([HORSE]), scraps)).things == ()
+    assert understood(picture, FIELD, Instances(detections([HORSE]), scraps)).objects == ()
 
 
 def test_nothing_to_be_seen_still_allows_a_style(tmp_path: Path) -> None:

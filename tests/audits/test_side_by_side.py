@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge import diff, run, verify
-from editgauge.audits.judges.side_by_side import side_by_side
+from editgauge.audits.side_by_side import side_by_side
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 from tests.endpoint import Served, say

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge._cli._show_inspect import show_inspector_tables
-from editgauge.audits.judges.tables import tables
+from editgauge.audits.tables import tables
 from editgauge.errors import BadInputError
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
@@ -72,5 +72,5 @@ def test_the_tables_have_a_column_per_judge(run: Path, tmp_path: Path, capsys: p
 def test_a_run_without_such_protocols_is_told_what_to_run(
     make_run: Callable[..., Path], make_record: Callable[..., Any]
 ) -> None:
-    with pytest.raises(BadInputError, match="--protocol difference-captions"):
+    with pytest.raises(BadInputError, match="neither editinspector nor difference-captions"):
         tables(make_run(make_record("a", {"gain": 1.0, "loss": 0.0})))

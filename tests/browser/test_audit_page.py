@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from editgauge.audits._card_page import write_page
+from editgauge.audits._probe_questions import PairAnswers, ProbePair, findings
 from editgauge.audits._probe_set import Probe, read_probes, write_probes
-from editgauge.audits.cards.page import write_page
-from editgauge.audits.cards.result import Cost, card_of
-from editgauge.audits.judges.pairs import PairAnswers, ProbePair, findings
+from editgauge.audits.audit_card import Cost, card_of
 from editgauge.engine.run import run
 from tests.audits.conftest import RedBoxes, red_boxes  # noqa: F401
 

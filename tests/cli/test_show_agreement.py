@@ -50,7 +50,7 @@ def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Comman
     assert "3 outcomes unscored" in told
     assert "lower is better (↓) is negated" in told
     words = " ".join(told.split())
-    assert "Ratings: 60 of outcomes of this run; 1 of others, left out, such as edit 'e99', method 'nobody'." in words
+    assert "Ratings: 60 of outcomes of this run; 1 about other outcomes, excluded, such as edit 'e99', method 'nobody'." in words
 
 
 def test_without_verbose_it_is_one_page(editgauge: Command, run: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path)
 def test_choices_are_shown_with_the_best_against_the_others(editgauge: Command, run: Path, tmp_path: Path) -> None:
     told = editgauge("agree", run, "--verbose", "--choices", tmp_path / "choices.jsonl").stdout
     assert max(map(len, told.splitlines())) <= 100
-    assert "Choices that people called a tie, left out: 1." in told
+    assert "Ties, excluded: 1." in told
     assert "toy/gain against the other scores, on the choices that both can answer" in told
     assert "rank of each method, by people's choices and by every score" in told
     header = next(line for line in told.splitlines() if "oracle" in line)
@@ -94,7 +94,7 @@ def test_everything_that_evaluators_can_be_asked_fits_a_terminal(editgauge: Comm
     assert max(map(len, told.splitlines())) <= 100
     assert "judge[tiny]: prefers ↑" in told
     flat = " ".join(told.split())
-    assert "Judge tiny: 18 pairs; 0 ties; 6 without an answer, left out; the same choice in both orders" in flat
+    assert "Judge tiny: 18 pairs; 0 ties; 6 unanswered, excluded; the same choice in both orders" in flat
     assert "10 triplets. Equal highest scores count as guessing among them would." in flat
     assert "γ x toy/loss + (1 - γ) x toy/gain: agreement along γ" in flat
     assert "over 2 runs: how far scores and their agreement move" in flat

@@ -19,7 +19,7 @@ from editgauge.engine.score import score
 from editgauge.models.weights import available
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence"}
+KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence", "signature"}
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 
 
@@ -164,7 +164,7 @@ def test_it_lists_and_draws_what_is_seen(editgauge: Command, cat: Path, tmp_path
 
     assert "kitten" in ended.stdout
     assert "cat " in ended.stdout  # the model's own word
-    assert "not seen: pizza" in ended.stdout
+    assert "not detected: pizza" in ended.stdout
     assert "cannot tell: unicorn" in ended.stdout
     assert "detector: efficientdet-lite2" in ended.stdout
     drawn = read_image(tmp_path / "seen.png")

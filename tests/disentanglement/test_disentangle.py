@@ -62,10 +62,10 @@ def test_numbers_and_page(
     assert written.page == tmp_path / "out" / "disentanglement.html"
     told = json.loads((tmp_path / "out" / "disentanglement.json").read_text("utf-8"))
     assert (told["schema"], told["seed"], told["vocabulary"]) == (1, 0, WORDS)
-    assert [each["model"] for each in told["models"]] == list(verdicts)
-    assert len({each["latents_sha256"] for each in told["models"]}) == 3
+    assert [entry["model"] for entry in told["models"]] == list(verdicts)
+    assert len({entry["latents_sha256"] for entry in told["models"]}) == 3
     assert told["models"][0]["overall"]["error"]["n"] == (4 * 3 + 5 * 4) * 3
-    assert [len(each["models"]) for each in told["beside"]] == [3, 3, 3]
+    assert [len(entry["models"]) for entry in told["beside"]] == [3, 3, 3]
     page = written.page.read_text("utf-8")
     assert page.count("data:image/png;base64,") == 1
     assert "<i>third" not in page

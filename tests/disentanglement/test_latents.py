@@ -133,11 +133,11 @@ def latents(folder: Path) -> dict[str, Any]:
 )
 def test_every_prompt_gets_its_latent_and_its_picture(saved: Callable[[str], Path], tmp_path: Path, kind: str) -> None:
     made = make_latents(small(saved(kind)), PROMPTS, tmp_path / "made", quiet=True)
-    found = latents(made)
-    assert {latent.shape for latent in found.values()} == {(4, SIZE // 2, SIZE // 2)}
-    assert {latent.dtype for latent in found.values()} == {np.dtype(np.float32)}
-    assert all(np.isfinite(latent).all() for latent in found.values())
-    assert not np.array_equal(found["red"], found["blue"])
+    results = latents(made)
+    assert {latent.shape for latent in results.values()} == {(4, SIZE // 2, SIZE // 2)}
+    assert {latent.dtype for latent in results.values()} == {np.dtype(np.float32)}
+    assert all(np.isfinite(latent).all() for latent in results.values())
+    assert not np.array_equal(results["red"], results["blue"])
     assert read_image(made / "red chair.png").shape == (SIZE, SIZE, 3)
 
 
@@ -224,7 +224,7 @@ def test_settings_reach_the_pipeline(saved: Callable[[str], Path], tmp_path: Pat
         for number, more in enumerate(choices)
     ]
     assert len({latent.tobytes() for latent in made}) == 4
-    with pytest.raises(BadInputError, match="has no strength; leave --strength out"):
+    with pytest.raises(BadInputError, match="has no parameter strength"):
         make_latents(small(place, strength=0.5), PROMPTS, tmp_path / "strength", quiet=True)
     with pytest.raises(BadInputError, match="no scheduler 'Euler'"):
         make_latents(small(place, scheduler="Euler"), PROMPTS, tmp_path / "scheduler", quiet=True)
@@ -237,7 +237,7 @@ def test_a_preset_has_the_settings_of_the_public_code_and_yours_go_before() -> N
     assert pipeline_settings("controlnet", {"pipeline": "my-copy"}).pipeline == "my-copy"
     with pytest.raises(UnknownNameError, match="lmc"):
         pipeline_settings("lmc", {})
-    with pytest.raises(BadInputError, match="add --pipeline"):
+    with pytest.raises(BadInputError, match="give `pipeline`"):
         pipeline_settings(None, {"guidance": 3.0})
 
 

@@ -65,19 +65,19 @@ def noise(seed: int = 0) -> dict[str, Any]:
     return {prompt: draw.normal(size=600) for prompt in WORDS.prompts}
 
 
-def by(found: Disentanglement | tuple[Classification, ...], split: Split) -> Classification:
-    each = found.classified if isinstance(found, Disentanglement) else found
-    return next(its for its in each if its.split == split)
+def by(result: Disentanglement | tuple[Classification, ...], split: Split) -> Classification:
+    entry = result.classified if isinstance(result, Disentanglement) else result
+    return next(its for its in entry if its.split == split)
 
 
 def test_latents_in_which_every_kind_has_its_own_part_are_perfect() -> None:
-    found = disentanglement(latents(factored()), WORDS)
-    assert found.overall.error.value == pytest.approx(0, abs=1e-6)
-    assert found.overall.agreement.value == pytest.approx(1)
-    assert found.overall.error_released.value is not None
-    assert found.overall.error_released.value > 0.5
-    assert [its.error.value for its in found.kinds] == pytest.approx([0, 0, 0], abs=1e-6)
-    ours = by(found, "by_attribute")
+    result = disentanglement(latents(factored()), WORDS)
+    assert result.overall.error.value == pytest.approx(0, abs=1e-6)
+    assert result.overall.agreement.value == pytest.approx(1)
+    assert result.overall.error_released.value is not None
+    assert result.overall.error_released.value > 0.5
+    assert [its.error.value for its in result.kinds] == pytest.approx([0, 0, 0], abs=1e-6)
+    ours = by(result, "by_attribute")
     assert (ours.accuracy.value, ours.balanced_accuracy.value) == (1, 1)
     assert (ours.accuracy.low, ours.accuracy.high) == (1, 1)
     assert np.array_equal(np.diag(np.diag(ours.confusion)), ours.confusion)
@@ -88,17 +88,17 @@ def test_addition_alone_does_not_tell_kinds_apart() -> None:
     draw = np.random.default_rng(0)
     parts = {word: draw.normal(size=40) for words in (OBJECTS, *WORDS.kinds.values()) for word in words}
     made = {prompt: sum(parts[word] for word in prompt.split()) for prompt in WORDS.prompts}
-    found = disentanglement(latents(made), WORDS)
-    assert found.overall.error.value == pytest.approx(0, abs=1e-5)
-    assert found.overall.agreement.value == pytest.approx(1, abs=1e-5)
-    assert by(found, "by_attribute").balanced_accuracy.value == pytest.approx(1 / 3, abs=0.05)
+    result = disentanglement(latents(made), WORDS)
+    assert result.overall.error.value == pytest.approx(0, abs=1e-5)
+    assert result.overall.agreement.value == pytest.approx(1, abs=1e-5)
+    assert by(result, "by_attribute").balanced_accuracy.value == pytest.approx(1 / 3, abs=0.05)
 
 
 def test_noise_is_at_chance_by_attribute_and_leaks_by_row() -> None:
-    found = disentanglement(latents(noise()), WORDS)
-    assert found.overall.error.value == pytest.approx(2, abs=0.05)
-    assert found.overall.agreement.value == pytest.approx(0, abs=0.01)
-    ours, released = by(found, "by_attribute").balanced_accuracy, by(found, "by_row").balanced_accuracy
+    result = disentanglement(latents(noise()), WORDS)
+    assert result.overall.error.value == pytest.approx(2, abs=0.05)
+    assert result.overall.agreement.value == pytest.approx(0, abs=0.01)
+    ours, released = by(result, "by_attribute").balanced_accuracy, by(result, "by_row").balanced_accuracy
     assert ours.value == pytest.approx(1 / 3, abs=0.1)
     assert released.value is not None
     assert released.value > 0.7
@@ -109,9 +109,9 @@ def test_noise_in_the_size_of_the_paper_looks_perfect_by_row() -> None:
     """The numbers of docs/how-to/disentangle.md: PixLens's words, latents of 4 x 64 x 64."""
     words = read_vocabulary()
     draw = np.random.default_rng(1)
-    found = disentanglement(latents({prompt: draw.normal(size=16_384) for prompt in words.prompts}), words)
-    assert by(found, "by_row").balanced_accuracy.value == pytest.approx(1.0, abs=0.005)
-    assert by(found, "by_attribute").balanced_accuracy.value == pytest.approx(0.22, abs=0.01)
+    result = disentanglement(latents({prompt: draw.normal(size=16_384) for prompt in words.prompts}), words)
+    assert by(result, "by_row").balanced_accuracy.value == pytest.approx(1.0, abs=0.005)
+    assert by(result, "by_attribute").balanced_accuracy.value == pytest.approx(0.22, abs=0.01)
 
 
 def test_marks_of_single_attributes_are_no_marks_of_kinds() -> None:
@@ -122,19 +122,19 @@ def test_marks_of_single_attributes_are_no_marks_of_kinds() -> None:
         for word in words:
             spread = draw.permutation(np.repeat([0.0, 1.0], 300))
             made |= {word: draw.normal(size=600)} | {f"{word} {o}": spread * draw.normal(size=600) for o in OBJECTS}
-    found = inter_attribute(latents(made), WORDS)
-    assert by(found, "by_row").accuracy.value == pytest.approx(1, abs=0.02)
-    ours = by(found, "by_attribute").balanced_accuracy.value
+    result = inter_attribute(latents(made), WORDS)
+    assert by(result, "by_row").accuracy.value == pytest.approx(1, abs=0.02)
+    ours = by(result, "by_attribute").balanced_accuracy.value
     assert ours is not None
     assert ours < 0.55
 
 
 def test_attributes_are_tested_as_a_whole() -> None:
-    found = by(inter_attribute(latents(factored()), WORDS), "by_attribute")
-    tested = np.sum(found.confusion, axis=1)
+    result = by(inter_attribute(latents(factored()), WORDS), "by_attribute")
+    tested = np.sum(result.confusion, axis=1)
     pairs = len(OBJECTS) * (len(OBJECTS) - 1) // 2
     assert (tested % pairs == 0).all()
-    assert found.rows == pairs * 18
+    assert result.rows == pairs * 18
 
 
 def test_order_of_words_and_turn_of_the_latent_space_do_not_matter() -> None:
@@ -147,28 +147,30 @@ def test_order_of_words_and_turn_of_the_latent_space_do_not_matter() -> None:
         assert mine.agreement.value == pytest.approx(theirs.agreement.value)
     order = np.random.default_rng(1).permutation(600)
     shuffled = disentanglement(latents({prompt: z[order] for prompt, z in made.items()}), WORDS)
-    confusions = [[its.confusion for its in each.classified if its.released_rows is None] for each in (shuffled, usual)]
+    confusions = [
+        [its.confusion for its in entry.classified if its.released_rows is None] for entry in (shuffled, usual)
+    ]
     assert confusions[0] == confusions[1]
 
 
 def test_a_model_that_ignores_its_prompt_has_no_directions() -> None:
-    found = disentanglement(latents(dict.fromkeys(WORDS.prompts, np.ones(12))), WORDS)
-    assert found.overall.error.value == 0
-    assert found.overall.agreement.value is None
-    assert found.overall.agreement.reason == "the latents do not change with the attribute"
-    assert by(found, "by_row").balanced_accuracy.value == pytest.approx(1 / 3, abs=0.05)
+    result = disentanglement(latents(dict.fromkeys(WORDS.prompts, np.ones(12))), WORDS)
+    assert result.overall.error.value == 0
+    assert result.overall.agreement.value is None
+    assert result.overall.agreement.reason == "the latents do not change with the attribute"
+    assert by(result, "by_row").balanced_accuracy.value == pytest.approx(1 / 3, abs=0.05)
 
 
 def test_a_word_of_two_kinds_is_reported_with_and_without() -> None:
     both = Vocabulary(OBJECTS, {**WORDS.kinds, "style": (*WORDS.kinds["style"], "color0")})
-    found = inter_attribute(latents(factored()), both)
-    assert [(its.split, its.left_out) for its in found if its.released_rows is None] == [
+    result = inter_attribute(latents(factored()), both)
+    assert [(its.split, its.left_out) for its in result if its.released_rows is None] == [
         ("by_attribute", ("color0",)),
         ("by_attribute", ()),
         ("by_row", ("color0",)),
         ("by_row", ()),
     ]
-    without, with_it = (its.accuracy.value for its in found[:2])
+    without, with_it = (its.accuracy.value for its in result[:2])
     assert without == 1
     assert with_it is not None
     assert with_it < 1  # one row, two names
@@ -182,10 +184,10 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 def test_a_folder_gives_its_latents(tmp_path: Path) -> None:
     for prompt, z in factored().items():
         np.save(tmp_path / f"{prompt}.npy", z.reshape(2, -1))
-    found = read_latents(tmp_path, WORDS)
-    assert (found.model, found.size) == (tmp_path.name, WIDTH * 3)
-    assert disentanglement(found, WORDS).overall.error.value == pytest.approx(0, abs=1e-6)
-    first = found.sha256
+    result = read_latents(tmp_path, WORDS)
+    assert (result.model, result.size) == (tmp_path.name, WIDTH * 3)
+    assert disentanglement(result, WORDS).overall.error.value == pytest.approx(0, abs=1e-6)
+    first = result.sha256
     np.save(tmp_path / "color0.npy", np.ones(WIDTH * 3))
     assert read_latents(tmp_path, WORDS).sha256 != first
 

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import editgauge
 from editgauge._util import disk_list as shelf
 from editgauge._util.disk_list import DiskList
 from editgauge._util.images import Pixels, read_image, write_png
 from editgauge._util.profiling import FOLDER, TIMELINE, read_profile
+from editgauge.analysis.diff import SignatureDifference
 from editgauge.benchmarks.folder import load
 from editgauge.engine.run import run
 from editgauge.engine.verify import verify
@@ -567,3 +569,42 @@ def test_ground_truth_that_is_the_same_is_not_scored_again(truth_home: Path, cap
 
     assert f"{EDITS} of {EDITS} outcomes were scored before; nothing is left to do." in caplog.text
     assert Run.open(truth_home / "run").scores["reference_path"].null_count > 0
+
+
+def test_runs_with_equal_signatures_have_equal_numbers(
+    tmp_path: Path, make_benchmark: Make, make_outcomes: Make
+) -> None:
+    make_benchmark(tmp_path / "photos", edits=4, size=48)
+    make_outcomes(tmp_path / "photos", tmp_path / "mine")
+    options: list[dict[str, Any]] = [
+        {},
+        {},
+        {"seed": 1},
+        {"limit": 2},
+        {"protocol": ["preservation", "artifacts@released"]},
+        {"protocol": ["artifacts"]},
+    ]
+    signed: dict[str, list[float | None]] = {}
+    for number, changes in enumerate(options):
+        settings = {"protocol": ["preservation"], "out": tmp_path / f"run{number}", "quiet": True, **changes}
+        scored = run(tmp_path / "photos", outcomes={"mine": tmp_path / "mine"}, **settings)
+        for protocol in scored.manifest.protocols:
+            rows = [row for row in scored.table.to_pylist() if row["protocol"] == protocol]
+            values = [row["value"] for row in rows]
+            assert signed.setdefault(str(scored.signature(protocol)), values) == values
+    assert len(signed) == 5
+
+    same = editgauge.diff(tmp_path / "run0", tmp_path / "run1", signature=True)
+    other = editgauge.diff(tmp_path / "run0", tmp_path / "run3", signature=True)
+    assert isinstance(same, SignatureDifference)
+    assert isinstance(other, SignatureDifference)
+    assert same.is_equal
+    assert not other.is_equal
+    assert [line.partition(":")[0] for line in other.protocols["preservation"]] == [
+        "the benchmark or its edits",
+        "the number of edits",
+    ]
+    lines = [str(Run.open(tmp_path / name).signature("preservation")) for name in ("run0", "run2")]
+    seeds = editgauge.diff(*lines, signature=True)
+    assert isinstance(seeds, SignatureDifference)
+    assert seeds.protocols == {"preservation": ("the random seed: '0' and '1'",)}

@@ -14,7 +14,7 @@ import editgauge
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._options import DEFAULT_PROTOCOLS
 from editgauge.models.weights import available
-from editgauge.results import ScoreRecord
+from editgauge.results import ScoreRecord, Signature
 
 Values = dict[str, tuple[float | None, str | None]]
 
@@ -69,6 +69,11 @@ def test_every_way_of_scoring_gives_the_same_numbers(pair: tuple[Path, Path, str
     assert {f"{row['protocol']}/{row['name']}": (row["value"], row["reason"]) for row in rows} == expected
     assert served is not None
     assert {f"{score.protocol}/{score.name}": (score.value, score.reason) for score in served.scores} == expected
+    for score in by_score:
+        alone, in_run = (Signature.parse(line) for line in (score.signature, str(run.signature(score.protocol))))
+        assert alone.fields.items() <= in_run.fields.items()
+    assert {score.signature for score in served.scores} == {score.signature for score in by_score}
     assert verified.sound
+    assert verified.sentence.startswith(f"Of {len(expected)} scores, {len(expected)} were recomputed from the images")
     assert verified.recomputed.scores == len(expected)
     assert by_score.edit.type == "color"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import ImageFile, Pixels, Unit, as_unit
 from editgauge._util.masks import BoolMask
-from editgauge.models._factory import is_here, make_model
 from editgauge.models.perception import ModelService
+from editgauge.models.profiles import is_here, make_model
 from editgauge.protocols import protocols
 from editgauge.types import Edit, Item, Outcome, Score
 

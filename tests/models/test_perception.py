@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models import BUILT_IN
-from editgauge.models._factory import describe
 from editgauge.models.answers import ClassMap, Detections, Features, SegmentPrompt, Vector
 from editgauge.models.perception import ModelService, Perception
+from editgauge.models.profiles import describe
 from editgauge.models.roles import ModelCard
 from editgauge.models.weights import MissingWeightsError
 

@@ -48,23 +48,23 @@ class Staged:
             for box in told.get(phrase.removeprefix("a photo of ").removeprefix("a "), ())
         ]
         rows = sorted(rows, key=lambda row: (-row[0], tuple(row[1])))
-        found = Detections(
+        result = Detections(
             np.array([box for _, box, _ in rows], np.float32).reshape(-1, 4),
             np.array([sure for sure, _, _ in rows], np.float32),
             tuple(phrase for _, _, phrase in rows),
             tuple(phrase for _, _, phrase in rows),
         )
-        seen = found.over(self.OPERATING_POINT if least is None else least)
+        seen = result.over(self.OPERATING_POINT if least is None else least)
         return seen.best_phrase_of_each_box() if compete else seen
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        found = await self.detect(image, *phrases, least=least)
+        result = await self.detect(image, *phrases, least=least)
         height, width = image.shape[:2]
         rows, columns = np.mgrid[:height, :width]
-        masks: NDArray[np.bool_] = np.zeros((len(found), height, width), np.bool_)
-        for mask, (left, top, right, bottom) in zip(masks, found.boxes, strict=True):
+        masks: NDArray[np.bool_] = np.zeros((len(result), height, width), np.bool_)
+        for mask, (left, top, right, bottom) in zip(masks, result.boxes, strict=True):
             mask[:] = (columns >= left) & (columns < right) & (rows >= top) & (rows < bottom)
-        return Instances(found, masks)
+        return Instances(result, masks)
 
     async def embed_image(self, image: Pixels) -> NDArray[np.float32]:
         raise UnscorableError("no_model", "no model plays the role 'image_embedder'")

@@ -47,8 +47,8 @@ class WithCard:
         )  # fmt: skip
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
-        found: Detections = await self._staged.detect(image, *self._words, least=least)
-        return found
+        result: Detections = await self._staged.detect(image, *self._words, least=least)
+        return result
 
 
 def scored(

@@ -95,9 +95,9 @@ def scored(protocol: AugClip, one: Item, clip: str) -> Score:
         async with RunPerception({"joint_embedder": clip}) as perception:
             return (await protocol.score(one, perception))["augclip"]
 
-    found = asyncio.run(ask())
-    assert isinstance(found, Score)
-    return found
+    result = asyncio.run(ask())
+    assert isinstance(result, Score)
+    return result
 
 
 def notes(score: Score) -> str:
@@ -120,10 +120,10 @@ class Told:
 
 def told(protocol: AugClip, perception: Told, attributes: Any) -> tuple[Score, NDArray[np.float64]]:
     one, sight = item(attributes=attributes), perception
-    found = asyncio.run(protocol.score(one, sight))["augclip"]  # type: ignore[arg-type]
+    result = asyncio.run(protocol.score(one, sight))["augclip"]  # type: ignore[arg-type]
     (part,) = asyncio.run(protocol.part(one, sight))  # type: ignore[arg-type]
-    assert isinstance(found, Score)
-    return found, part
+    assert isinstance(result, Score)
+    return result, part
 
 
 TEXTS = {"s1": (1, 0, 0), "s2": (1, 0.1, 0), "t1": (0, 1, 0), "t2": (0.1, 1, 0)}
@@ -141,11 +141,11 @@ def test_an_outcome_on_the_hyperplane_is_ideal_and_an_untouched_one_is_not() -> 
 
 def test_a_source_on_the_target_side_is_compared_as_it_is_and_it_is_said() -> None:
     perception = Told((0, 1, 1), (1, 0, 1), TEXTS)
-    found, part = told(augclip, perception, TWO_EACH)
-    assert found.value == pytest.approx(0.5)
-    assert "v = 0" in notes(found)
+    result, part = told(augclip, perception, TWO_EACH)
+    assert result.value == pytest.approx(0.5)
+    assert "v = 0" in notes(result)
     assert part.tolist() == [0.0, 1.0]
-    assert "should change most" not in notes(found)
+    assert "should change most" not in notes(result)
 
 
 def test_the_appendix_has_no_clamp_and_fits_every_outcome_anew() -> None:
@@ -167,19 +167,19 @@ def test_how_often_v_was_zero_is_a_score_of_the_set() -> None:
         "misclassified": 0.25,
         "already_there": 0.5,
     }
-    assert {getattr(each, "reason", None) for each in augclip.score_set([]).values()} == {"not_applicable"}
+    assert {getattr(entry, "reason", None) for entry in augclip.score_set([]).values()} == {"not_applicable"}
 
 
 def test_what_should_change_and_what_should_stay_is_ranked() -> None:
     texts = TEXTS | {"stays": (0.3, 0.3, 1.0), "s1": (1, 0, 0)}
-    found, _ = told(
+    result, _ = told(
         augclip.variant({"c": "1000"}),
         Told((1, 0, 1), (0.5, 0.5, 1), texts),
         {"source": ["stays", "s1", "s2"], "target": ["t1", "t2"]},
     )
-    source = notes(found).split(";")[0]
+    source = notes(result).split(";")[0]
     assert source.startswith("augclip[c=1000]: Of the source, what should change most: s1 (-")
-    assert "what should stay: stays" in notes(found)
+    assert "what should stay: stays" in notes(result)
 
 
 @pytest.mark.parametrize("protocol", [augclip, augclip_by_sums, augclip_as_in_the_appendix])
@@ -214,29 +214,29 @@ def test_variants_differ_where_they_should(clip: str) -> None:
         {"c": "100"},
     )
     appendix = augclip_as_in_the_appendix  # where v is never 0, which would hide a difference
-    values = [scored(appendix.variant(each), item(**captions), clip).value for each in names]
+    values = [scored(appendix.variant(entry), item(**captions), clip).value for entry in names]
     assert len(set(values)) == len(values)
 
 
 def test_evidence_survives_storing(clip: str) -> None:
-    found = scored(augclip, item(), clip)
-    scatter, _ = [piece for piece in found.evidence if isinstance(piece, Scatter)]
+    result = scored(augclip, item(), clip)
+    scatter, _ = [piece for piece in result.evidence if isinstance(piece, Scatter)]
     assert [point.group for point in scatter.points].count("source attributes") == 5
     assert [point.name for point in scatter.points[-3:]] == ["source image", "edited image", "ideal edit"]
     again = from_json(json.loads(json.dumps(to_json(scatter))))
     assert to_json(again) == to_json(scatter)
     assert isinstance(again, Scatter)
     ideal = again.points[-1]
-    assert ideal.x == 0.0 or "v = 0" in notes(found)  # the hyperplane is the line x = 0
+    assert ideal.x == 0.0 or "v = 0" in notes(result)  # the hyperplane is the line x = 0
     assert scatter.line is not None
     assert scatter.line[0] == scatter.line[2] == 0.0
 
 
 def test_a_single_attribute_on_either_side_is_scored_and_drawn_on_a_level_line() -> None:
-    found, _ = told(augclip, Told((1, 0, 1), (0.5, 0.5, 1), TEXTS), {"source": ["s1"], "target": ["t1"]})
-    scatter, _ = [piece for piece in found.evidence if isinstance(piece, Scatter)]
+    result, _ = told(augclip, Told((1, 0, 1), (0.5, 0.5, 1), TEXTS), {"source": ["s1"], "target": ["t1"]})
+    scatter, _ = [piece for piece in result.evidence if isinstance(piece, Scatter)]
     assert {point.y for point in scatter.points} == {0.0}
-    assert "a whole set: all weigh the same" in notes(found)
+    assert "a whole set: all weigh the same" in notes(result)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_judge_is_asked_for_a_caption_first_and_then_for_both_lists(
     assert len(served.requests) == 3
     caption, *lists = [request["messages"][0]["content"] for request in served.requests]
     assert any(part["type"] == "image_url" for part in caption)
-    assert all("A red cat sits on grass." in str(each) for each in lists)
+    assert all("A red cat sits on grass." in str(entry) for entry in lists)
     assert asyncio.run(ask()).value == first.value
     assert len(served.requests) == 3  # the transcripts remember
     by_hand = {"source": ["red cat", "cat on grass", "small cat"], "target": ["blue cat", "cat with a blue hat"]}
@@ -394,11 +394,11 @@ def edit(**fields: Any) -> Edit:
 def test_rules_take_attributes_from_the_words_of_an_edit(
     fields: dict[str, Any], source: set[str], target: set[str]
 ) -> None:
-    found = rules.extract(edit(**fields))
-    assert set(found.source) == source
-    assert set(found.target) == target
-    assert found.by == "rules.v1"
-    assert rules.extract(edit(**fields)) == found
+    result = rules.extract(edit(**fields))
+    assert set(result.source) == source
+    assert set(result.target) == target
+    assert result.by == "rules.v1"
+    assert rules.extract(edit(**fields)) == result
 
 
 def test_rules_that_find_nothing_say_so() -> None:

@@ -63,8 +63,8 @@ def test_segmentation_consistency_by_pixel_and_by_class() -> None:
     before, after = (np.zeros((10, 10, 3), np.uint8) for _ in range(2))
     before[:2, :, 0] = after[:1, :, 0] = after[1, :5, 0] = 255
     protocol = baselines.with_models({"semantic_segmenter": "told"})
-    found = asyncio.run(protocol.score(item(before, after), Labeled()))  # type: ignore[arg-type]
-    agreement, overlap = found["sc[told]"], found["sc_miou[told]"]
+    result = asyncio.run(protocol.score(item(before, after), Labeled()))  # type: ignore[arg-type]
+    agreement, overlap = result["sc[told]"], result["sc_miou[told]"]
     assert isinstance(agreement, Score)
     assert isinstance(overlap, Score)
     assert agreement.value == pytest.approx(0.95)
@@ -76,12 +76,12 @@ def test_segmentation_consistency_by_pixel_and_by_class() -> None:
 
 
 def test_without_models_l2_is_there_and_the_rest_says_what_it_lacks(photo: Pixels) -> None:
-    found = dict(seen(item(photo, photo[::-1]), {}))
-    assert list(found) == ["l2", "lpips", "dino", "sc", "sc_miou"]
-    l2 = found.pop("l2")
+    result = dict(seen(item(photo, photo[::-1]), {}))
+    assert list(result) == ["l2", "lpips", "dino", "sc", "sc_miou"]
+    l2 = result.pop("l2")
     assert isinstance(l2, Score)
     assert l2.value == metrics.get("l2")(as_unit(photo), as_unit(photo[::-1]))
-    for score in found.values():
+    for score in result.values():
         assert isinstance(score, Unscored)
         assert score.reason == "no_model"
         assert "`model=" in score.detail

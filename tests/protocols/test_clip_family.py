@@ -75,8 +75,8 @@ class Told:
 
 
 def told(protocol: ClipFamily, one: Item, perception: Told) -> dict[str, float]:
-    found = asyncio.run(protocol.score(one, perception))  # type: ignore[arg-type]
-    return {name: score.value for name, score in found.items() if isinstance(score, Score)}
+    result = asyncio.run(protocol.score(one, perception))  # type: ignore[arg-type]
+    return {name: score.value for name, score in result.items() if isinstance(score, Score)}
 
 
 def notes(score: Score | Unscored) -> str:
@@ -92,21 +92,21 @@ TEXTS = {"a red cat": (1, 0, 1), "a blue cat": (0, 1, 1), "s1": (1, 0, 0), "s2":
 
 def test_the_three_cosines_of_the_paper() -> None:
     """From x to y with the texts' z in common: the picture goes the very way of the text."""
-    found = told(clip_family, item(**CAPTIONS), Told((0, 1, 0), TEXTS))
-    assert found == pytest.approx({"clip_t": 0.5**0.5, "clip_i": 0.0, "clip_directional": 1.0})
+    result = told(clip_family, item(**CAPTIONS), Told((0, 1, 0), TEXTS))
+    assert result == pytest.approx({"clip_t": 0.5**0.5, "clip_i": 0.0, "clip_directional": 1.0})
 
 
 def test_attributes_take_the_place_of_either_text_or_both() -> None:
     """Eq. 13: the mean of s1 and s2 is (½, 0, ½), and the picture goes (-1, 1, 0)."""
     one = item(attributes={"source": ["s1", "s2"], "target": ["t"]}, **CAPTIONS)
-    found = told(clip_family, one, Told((0, 1, 0), TEXTS))
+    result = told(clip_family, one, Told((0, 1, 0), TEXTS))
     way, root = np.array([-1.0, 1, 0]), 0.5**0.5
     ends = {
         AUGMENTED[0]: np.array([0, root, root]) - (0.5, 0, 0.5),
         AUGMENTED[1]: np.array([0, 1, 0]) - (root, 0, root),
         AUGMENTED[2]: np.array([0, 1, 0]) - (0.5, 0, 0.5),
     }
-    assert {name: found[name] for name in AUGMENTED} == pytest.approx(
+    assert {name: result[name] for name in AUGMENTED} == pytest.approx(
         {n: cosine_similarity(way, end) for n, end in ends.items()}
     )
 
@@ -118,34 +118,34 @@ def test_weights_move_the_mean_towards_what_tells_the_sets_apart() -> None:
     weighted = told(clip_family.variant({"weighted": ""}), one, Told((0, 1, 0), texts))[AUGMENTED[2]]
     source, target = (unit_vectors(np.array([texts[f"{side}{n}"] for n in (1, 2)])) for side in "st")
     weights = relative_weights(source, target).scaled()
-    ends = [(each * by[:, None]).mean(axis=0) for each, by in ((target, weights.target), (source, weights.source))]
+    ends = [(entry * by[:, None]).mean(axis=0) for entry, by in ((target, weights.target), (source, weights.source))]
     assert weighted == pytest.approx(cosine_similarity(np.array([-1.0, 1, 0]), ends[0] - ends[1]))
     assert weighted != pytest.approx(told(clip_family, one, Told((0, 1, 0), texts))[AUGMENTED[2]])
 
 
 def test_a_whole_set_without_positive_weights_is_said() -> None:
     one = item(attributes={"source": ["s1"], "target": ["t"]})
-    found = asyncio.run(clip_family.variant({"weighted": ""}).score(one, Told((0, 1, 0), TEXTS)))  # type: ignore[arg-type]
-    assert "all attributes weigh the same" in notes(found[AUGMENTED[2]])
+    result = asyncio.run(clip_family.variant({"weighted": ""}).score(one, Told((0, 1, 0), TEXTS)))  # type: ignore[arg-type]
+    assert "all attributes weigh the same" in notes(result[AUGMENTED[2]])
 
 
 def test_every_score_bears_the_encoder_and_every_declared_one_is_given(clip: str) -> None:
     protocol = clip_family.variant({"weighted": ""}).with_models({"joint_embedder": "clip-b16", "detector": "other"})
-    found = scored(item(attributes=ATTRIBUTES, **CAPTIONS), clip, protocol)
+    result = scored(item(attributes=ATTRIBUTES, **CAPTIONS), clip, protocol)
     assert protocol.name == "clip-family[weighted]"
-    assert list(found) == [spec.name for spec in protocol.scores]
-    assert all(name.endswith("[clip-b16]") for name in found)
-    assert all(isinstance(score, Score) and -1 <= score.value <= 1 for score in found.values())
-    assert "Attributes by rules.v1." in notes(found[f"{AUGMENTED[2]}[clip-b16]"])
+    assert list(result) == [spec.name for spec in protocol.scores]
+    assert all(name.endswith("[clip-b16]") for name in result)
+    assert all(isinstance(score, Score) and -1 <= score.value <= 1 for score in result.values())
+    assert "Attributes by rules.v1." in notes(result[f"{AUGMENTED[2]}[clip-b16]"])
 
 
 def test_doing_nothing_keeps_everything_and_goes_nowhere(clip: str) -> None:
-    found = scored(item(seed=0, attributes=ATTRIBUTES, **CAPTIONS), clip)
-    kept = found["clip_i"]
+    result = scored(item(seed=0, attributes=ATTRIBUTES, **CAPTIONS), clip)
+    kept = result["clip_i"]
     assert isinstance(kept, Score)
     assert kept.value == pytest.approx(1.0)
     for name in ("clip_directional", *AUGMENTED):
-        nowhere = found[name]
+        nowhere = result[name]
         assert isinstance(nowhere, Unscored)
         assert nowhere.reason == "not_applicable"
         assert "no direction" in nowhere.detail
@@ -161,8 +161,8 @@ def test_scores_are_those_of_the_network_itself(clip: str) -> None:
         "clip_i": images[0] @ images[1],
         "clip_directional": cosine_similarity(images[1] - images[0], texts[1] - texts[0]),
     }
-    found = scored(item(**CAPTIONS), clip)
-    assert {n: s.value for n, s in found.items() if isinstance(s, Score)} == pytest.approx(expected, abs=1e-5)
+    result = scored(item(**CAPTIONS), clip)
+    assert {n: s.value for n, s in result.items() if isinstance(s, Score)} == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_evidence_says_which_text_was_used(clip: str) -> None:
@@ -174,12 +174,12 @@ def test_the_evidence_says_which_text_was_used(clip: str) -> None:
 
 
 def test_without_texts_or_attributes_pictures_are_compared_all_the_same(clip: str) -> None:
-    found = dict(scored(item(type="action", instruction="let it jump"), clip))
-    assert isinstance(found.pop("clip_i"), Score)
-    for score in found.values():
+    result = dict(scored(item(type="action", instruction="let it jump"), clip))
+    assert isinstance(result.pop("clip_i"), Score)
+    for score in result.values():
         assert isinstance(score, Unscored)
         assert score.reason == "not_applicable"
-    details = {name: score.detail for name, score in found.items() if isinstance(score, Unscored)}
+    details = {name: score.detail for name, score in result.items() if isinstance(score, Unscored)}
     assert "target_caption" in details["clip_t"]
     assert "source_caption" in details["clip_directional"]
     assert "--attributes" in details[AUGMENTED[0]]
@@ -215,9 +215,9 @@ def test_the_map_of_a_direction_is_the_difference_of_two(clip: str) -> None:
     embedder = ClipEmbedder(Path(clip.removeprefix("clip:")), device="cpu")
     before, after = embedder.embed_texts(list(CAPTIONS.values()))
     was, seen = embedder.explain([(picture(0), after - before), (picture(1), after - before)])
-    found = heats(scored(item(**CAPTIONS), clip, clip_family.variant({"maps": ""})))["clip_directional"]
+    result = heats(scored(item(**CAPTIONS), clip, clip_family.variant({"maps": ""})))["clip_directional"]
     change = seen - was
-    np.testing.assert_allclose(found.map, change / np.abs(change).max(), atol=1e-4)
+    np.testing.assert_allclose(result.map, change / np.abs(change).max(), atol=1e-4)
 
 
 @pytest.mark.parametrize(("options", "problem"), [({"map": ""}, "no option 'map'"), ({"maps": "2"}, "takes no value")])

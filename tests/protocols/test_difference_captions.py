@@ -45,8 +45,8 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def question(text: str) -> str:
-    (found,) = [name for words, name in ASKED.items() if words in text]
-    return found
+    (result,) = [name for words, name in ASKED.items() if words in text]
+    return result
 
 
 def answering(**changes: str) -> Callable[[str, int], str]:
@@ -55,8 +55,8 @@ def answering(**changes: str) -> Callable[[str, int], str]:
         if kind in changes:
             return changes[kind]
         if kind == "triplets":
-            (caption,) = [each for each in TRIPLETS if f"\n{each}\n" in text]
-            rows = [dict(zip(("source", "target", "action"), each, strict=True)) for each in TRIPLETS[caption]]
+            (caption,) = [entry for entry in TRIPLETS if f"\n{entry}\n" in text]
+            rows = [dict(zip(("source", "target", "action"), entry, strict=True)) for entry in TRIPLETS[caption]]
             return json.dumps({"triplets": rows})
         if kind == "common":
             return "A vase was added."
@@ -114,18 +114,18 @@ def part(served: Served, **extras: Any) -> SetPart:
 
 
 def values(scores: Scores) -> dict[str, float | str]:
-    return {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+    return {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
 
 
 def test_each_person_counts_and_the_mean_is_taken(served: Served) -> None:
     served.plan = answering()
     scores = scored(served, differences=PEOPLE)
-    found = values(scores)
-    assert found["main_matched"] == 0.5  # the first person begins with the counter, the second with the vase
-    assert found["mp"] == pytest.approx((1 / 3 + 1) / 2)
-    assert found["hr"] == 0.5
-    assert found["differences"] == 2
-    assert set(found) == {spec.name for spec in difference_captions.scores}
+    result = values(scores)
+    assert result["main_matched"] == 0.5  # the first person begins with the counter, the second with the vase
+    assert result["mp"] == pytest.approx((1 / 3 + 1) / 2)
+    assert result["hr"] == 0.5
+    assert result["differences"] == 2
+    assert set(result) == {spec.name for spec in difference_captions.scores}
     told = [piece.text for piece in scores["mp"].evidence if isinstance(piece, Note)]
     assert "People: Add: nothing → vase" in told
     assert "Model: Remove: clock → nothing" in told
@@ -135,43 +135,43 @@ def test_pictures_are_shown_before_first_and_only_where_they_are_needed(served: 
     served.plan = answering()
     scored(served, differences=PEOPLE)
     shown = {
-        question(each["messages"][0]["content"][-1]["text"]): [
-            part["text"] for part in each["messages"][0]["content"][:-1:2]
+        question(entry["messages"][0]["content"][-1]["text"]): [
+            part["text"] for part in entry["messages"][0]["content"][:-1:2]
         ]
-        for each in served.requests
-        if isinstance(each["messages"][0]["content"], list)
+        for entry in served.requests
+        if isinstance(entry["messages"][0]["content"], list)
     }
     assert shown == {kind: ["Before the change:", "After the change:"] for kind in ("all", "main")}
 
 
 def test_the_words_of_the_captions_are_compared_with_the_nearest_person(served: Served) -> None:
     served.plan = answering(all='{"differences": ["A vase was added."]}')
-    found = values(scored(served, differences=PEOPLE))
-    assert found["rouge_1"] == found["rouge_l"] == found["bleu"] == pytest.approx(1.0)
-    assert isinstance(found["meteor"], float)
-    assert found["meteor"] > 0.99
+    result = values(scored(served, differences=PEOPLE))
+    assert result["rouge_1"] == result["rouge_l"] == result["bleu"] == pytest.approx(1.0)
+    assert isinstance(result["meteor"], float)
+    assert result["meteor"] > 0.99
 
 
 def test_without_people_the_number_of_differences_is_all_there_is(served: Served) -> None:
     served.plan = answering()
-    found = values(scored(served))
-    assert found.pop("differences") == 2
-    assert set(found.values()) == {"not_applicable"}
+    result = values(scored(served))
+    assert result.pop("differences") == 2
+    assert set(result.values()) == {"not_applicable"}
 
 
 def test_no_difference_is_an_answer_and_hallucinates_nothing(served: Served) -> None:
     served.plan = answering(all='{"differences": []}', main='{"difference": null}')
-    found = values(scored(served, differences=[PEOPLE[1]]))
-    assert (found["differences"], found["main_matched"], found["mp"], found["bleu"]) == (0, 0, 0, 0)
-    assert found["hr"] == found["soft_hr"] == "not_applicable"
+    result = values(scored(served, differences=[PEOPLE[1]]))
+    assert (result["differences"], result["main_matched"], result["mp"], result["bleu"]) == (0, 0, 0, 0)
+    assert result["hr"] == result["soft_hr"] == "not_applicable"
 
 
 def test_a_refused_reading_takes_only_its_own_scores_with_it(served: Served) -> None:
     served.plan = answering(triplets=REFUSAL, same="maybe")
-    found = values(scored(served, differences=PEOPLE))
-    assert (found["mp"], found["hr"], found["main_matched"]) == ("refused", "refused", "unparsable")
-    assert found["differences"] == 2
-    assert isinstance(found["rouge_1"], float)
+    result = values(scored(served, differences=PEOPLE))
+    assert (result["mp"], result["hr"], result["main_matched"]) == ("refused", "refused", "unparsable")
+    assert result["differences"] == 2
+    assert isinstance(result["rouge_1"], float)
 
 
 def test_a_judge_that_refuses_to_look_leaves_nothing_to_score(served: Served) -> None:
@@ -191,21 +191,21 @@ def test_objects_that_words_do_not_tell_are_shown_to_the_judge(served: Served) -
 
 def test_the_rules_grade_unless_a_grader_is_named(served: Served) -> None:
     served.plan = answering()
-    found = values(scored(served, difference_captions, differences=PEOPLE))
+    result = values(scored(served, difference_captions, differences=PEOPLE))
     assert {question(text) for text in served.seen} == {"all", "main"}
-    assert found["mp"] == pytest.approx((1 / 3 + 1) / 2)
-    assert found["main_matched"] == 0.5
+    assert result["mp"] == pytest.approx((1 / 3 + 1) / 2)
+    assert result["main_matched"] == 0.5
     assert difference_captions.needs == ("judge", "text_similarity")
     assert difference_captions.variant({"grader": "rules"}).name == "difference-captions"
 
 
 def test_what_the_rules_cannot_read_is_unscored_and_not_zero(served: Served) -> None:
     served.plan = answering(all='{"differences": ["Hm."]}', main='{"difference": "Hm."}')
-    found = values(scored(served, difference_captions, differences=PEOPLE))
-    assert (found["mp"], found["hr"], found["main_matched"]) == ("unparsable", "unparsable", "unparsable")
+    result = values(scored(served, difference_captions, differences=PEOPLE))
+    assert (result["mp"], result["hr"], result["main_matched"]) == ("unparsable", "unparsable", "unparsable")
     served.plan = answering()
-    found = values(scored(served, difference_captions, differences=["Hm.", PEOPLE[1]]))
-    assert (found["mp"], found["main_matched"]) == (1.0, 1.0)
+    result = values(scored(served, difference_captions, differences=["Hm.", PEOPLE[1]]))
+    assert (result["mp"], result["main_matched"]) == (1.0, 1.0)
     assert values(scored(served, difference_captions, differences=["Hm."]))["main_matched"] == "unparsable"
 
 
@@ -243,11 +243,11 @@ def test_sets_count_differences_and_weigh_rare_words(served: Served) -> None:
     told = part(served, differences=PEOPLE)
     served.plan = answering(all='{"differences": []}')
     nothing = part(served, differences=["The sky was changed to green."])
-    found = values(difference_captions.score_set([told, nothing, part(served)]))
-    assert found["avg_diff"] == pytest.approx(2 / 3)
-    assert found["no_diffs"] == pytest.approx(2 / 3)
-    assert isinstance(found["cider"], float)
-    assert found["cider"] > 0
+    result = values(difference_captions.score_set([told, nothing, part(served)]))
+    assert result["avg_diff"] == pytest.approx(2 / 3)
+    assert result["no_diffs"] == pytest.approx(2 / 3)
+    assert isinstance(result["cider"], float)
+    assert result["cider"] > 0
     assert values(difference_captions.score_set([told]))["cider"] == "not_applicable"
     assert set(values(difference_captions.score_set([])).values()) == {"not_applicable"}
 

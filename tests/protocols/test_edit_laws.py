@@ -168,7 +168,7 @@ def scorer() -> Iterator[editgauge.Scorer]:
 
 
 def edit_scores(result: editgauge.ScoreResult) -> dict[str, float | None]:
-    return {each.protocol: each.value for each in result if each.name == "edit"}
+    return {entry.protocol: entry.value for entry in result if entry.name == "edit"}
 
 
 @pytest.mark.slow
@@ -188,7 +188,8 @@ def test_on_photographs_what_is_absent_never_passes(
         edits = edit_scores(scores)
         assert set(edits) == {*DEFAULT_PROTOCOLS} - {"preservation"}, text
         assert all(value is None or value < PASS for value in edits.values()), (text, edits)
-        assert scores.verdict.done in {"no", "cannot tell"}, (text, scores.verdict.sentence)
+        partly = {"partly"} if len(editgauge.parse(text).steps) > 1 else set()  # 'have a person hold an airplane'
+        assert scores.verdict.done in {"no", "cannot tell"} | partly, (text, scores.verdict.sentence)
 
 
 @pytest.mark.slow
@@ -223,7 +224,7 @@ def test_a_horse_that_became_a_zebra_is_judged_by_what_was_asked(shared: Path) -
     assert (done.verdict.done, wrong.verdict.done) == ("yes", "no")
     for protocol in set(DEFAULT_PROTOCOLS) - {"preservation"}:
         right, swapped = (
-            next(each.value for each in scores if (each.protocol, each.name) == (protocol, "edit"))
+            next(entry.value for entry in scores if (entry.protocol, entry.name) == (protocol, "edit"))
             for scores in (done, wrong)
         )
         assert right is not None

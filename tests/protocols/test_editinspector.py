@@ -46,8 +46,8 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def question(text: str) -> str:
-    (found,) = [name for words, name in ASKED.items() if words in text]
-    return found
+    (result,) = [name for words, name in ASKED.items() if words in text]
+    return result
 
 
 def answering(answers: Mapping[str, str]) -> Callable[[str, int], str]:
@@ -55,7 +55,9 @@ def answering(answers: Mapping[str, str]) -> Callable[[str, int], str]:
 
 
 def asked(served: Served) -> list[str]:
-    return sorted(question(each["messages"][0]["content"][-1]["text"]) for each in served.requests if _shows(each))
+    return sorted(
+        question(request["messages"][0]["content"][-1]["text"]) for request in served.requests if _shows(request)
+    )
 
 
 def _shows(request: Mapping[str, Any]) -> bool:
@@ -81,7 +83,7 @@ def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any
 
 
 def values(scores: Scores) -> dict[str, float | str]:
-    return {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+    return {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
 
 
 def notes(score: Score | Unscored) -> list[str]:
@@ -158,7 +160,7 @@ def test_feedback_is_compared_with_that_of_people_by_a_grader(served: Served, sa
     scores = inspect(served, graded, feedback={"consistent": ["No shadow under it.", "Too large."]})
     assert values(scores)["feedback_shared_consistent"] == value
     assert values(scores)["feedback_shared_precise"] == "not_applicable"
-    (compared,) = [each for each in served.requests if not _shows(each)]
+    (compared,) = [request for request in served.requests if not _shows(request)]
     text = compared["messages"][0]["content"]
     assert "First remark: No shadow.\nSecond remark: No shadow under it.\nToo large." in text
     if value == 1.0:
@@ -176,7 +178,7 @@ def test_without_a_grader_the_kinds_of_issue_tell_whether_a_point_is_shared(
     served.plan = answering(ALL_YES)
     scores = inspect(served, feedback={"consistent": people})
     assert values(scores)["feedback_shared_consistent"] == value
-    assert all(_shows(each) for each in served.requests)  # nobody is asked whether remarks share a point
+    assert all(_shows(request) for request in served.requests)  # nobody is asked whether remarks share a point
 
 
 def test_another_judge_may_grade_the_feedback(served: Served) -> None:
@@ -199,7 +201,7 @@ def test_in_the_other_order_the_judge_may_answer_otherwise(served: Served) -> No
     served.plan = lambda text, seen: "no" if question(text) in {"edit", "artifacts"} and seen == 1 else "yes"
     scores = inspect(served, f"editinspector[{MODEL},swap]")
     assert len(served.requests) == 8
-    labels = [each["messages"][0]["content"][0]["text"] for each in served.requests]
+    labels = [request["messages"][0]["content"][0]["text"] for request in served.requests]
     assert Counter(labels) == {"The picture before the change:": 4, "The picture after the change:": 4}
     assert values(scores)["order_agreement"] == 0.5
     assert len(notes(scores["edit"])) == 2
@@ -250,11 +252,11 @@ def test_a_replayed_run_gives_the_same_rows_without_a_call(
     assert b'"refused"' in rows(first)
 
 
-def rows(found: Run) -> bytes:
+def rows(result: Run) -> bytes:
     """Every score with its reason and its evidence, which is kept in the order in which outcomes were done."""
     columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
-    scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
-    return json.dumps([scores, sorted(map(str, found.iter_evidence()))]).encode()
+    scores = list(zip(*(result.scores[column].to_pylist() for column in columns), strict=True))
+    return json.dumps([scores, sorted(map(str, result.iter_evidence()))]).encode()
 
 
 @pytest.mark.parametrize("reply", [REFUSAL, "Yes and no.", "perhaps", "No, it was not."])

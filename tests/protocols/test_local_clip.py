@@ -102,7 +102,7 @@ class ReleasedCode:
         assert one.reference is not None
         rows, columns = np.where(one.mask > 0)
         box = (columns.min(), rows.min(), columns.max(), rows.max())
-        edited, truth = (self.of_picture(Image.fromarray(each).crop(box)) for each in (one.edited, one.reference))
+        edited, truth = (self.of_picture(Image.fromarray(entry).crop(box)) for entry in (one.edited, one.reference))
         return max(100 * float(edited @ self.of_text("a blue cat")), 0), float(edited @ truth)
 
 

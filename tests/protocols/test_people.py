@@ -96,8 +96,8 @@ class Eyes:
         return self._answers[role][image is AFTER]
 
 
-def scores(request: Edit, **given: Any) -> Scores:
-    return asyncio.run(people.score(item(request), Eyes(**given)))  # type: ignore[arg-type]
+def scores(request: Edit, **result: Any) -> Scores:
+    return asyncio.run(people.score(item(request), Eyes(**result)))  # type: ignore[arg-type]
 
 
 def value(score: Score | Unscored) -> float:
@@ -123,7 +123,7 @@ def test_a_face_that_is_gone_is_not_kept_and_has_no_identity() -> None:
 
 def test_every_score_is_unscored_without_models() -> None:
     answers = scores(edit("Make the man smile.", "action", subject="man", to="smiling"))
-    reasons = {name: each.reason for name, each in answers.items() if isinstance(each, Unscored)}
+    reasons = {name: entry.reason for name, entry in answers.items() if isinstance(entry, Unscored)}
     assert reasons.pop("pose_kept") == "not_applicable"
     assert set(reasons) == {spec.name for spec in people.scores} - {"pose_kept"}
     assert set(reasons.values()) == {"no_model"}
@@ -187,7 +187,7 @@ def test_an_action_without_a_rule_is_unscored() -> None:
 def test_an_action_of_an_animal_says_nothing_about_the_people_beside_it() -> None:
     request = edit("Make the dog sit.", "action", subject="dog", to="sitting")
     answer = scores(request, faces=(face(), face()), poses=(body(STANDING), body(SITTING)))
-    assert {each.reason for name in ("pose", "expression") if isinstance(each := answer[name], Unscored)} == {
+    assert {entry.reason for name in ("pose", "expression") if isinstance(entry := answer[name], Unscored)} == {
         "not_applicable"
     }
 

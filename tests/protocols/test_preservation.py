@@ -146,7 +146,7 @@ def test_a_picture_that_was_resized_is_told(photo: Pixels) -> None:
     given = scores["l1"]
 
     assert given.evidence == (Note("The edited image was 512 x 256 and was resized to the source's 128 x 128."),)
-    assert all(not each.evidence for name, each in scores.items() if name != "l1")
+    assert all(not entry.evidence for name, entry in scores.items() if name != "l1")
 
 
 def test_the_mask_and_the_share_of_changed_pixels_are_told(photo: Pixels) -> None:

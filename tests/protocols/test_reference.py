@@ -44,7 +44,7 @@ def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:
     truth = np.full((30, 40, 3), 60, np.uint8)  # which the staged outcome is, and its source is not
     scores, _ = scored(staged, truth, ImageFile("t", Path("/t")))
 
-    assert {name: given.value for name, given in scores.items() if isinstance(given, Score)} == {
+    assert {name: result.value for name, result in scores.items() if isinstance(result, Score)} == {
         "l1": 0.0, "l2": 0.0, "lpips-alex": 0.0
     }  # fmt: skip
     assert scores["clip_i[clip-b16]"] == Unscored("no_model", "no model plays the role 'joint_embedder'")
@@ -56,7 +56,7 @@ def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:
 def test_without_a_ground_truth_nothing_is_scored(staged: Make, picture: ImageFile | None, reason: str) -> None:
     scores, _ = scored(staged, None, picture)
 
-    assert {given.reason for given in scores.values()} == {reason}
+    assert {result.reason for result in scores.values()} == {reason}
 
 
 def test_sets_need_pictures_and_say_when_they_are_few() -> None:

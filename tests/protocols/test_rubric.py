@@ -33,38 +33,38 @@ def an_item(edit_type: str = "color", **extras: Any) -> Item:
 
 def made(rubric: str, extras: Any = None, caps: Any = True, **values: float) -> dict[str, Any]:
     known = open_rubric(rubric).rubric
-    names = [each.name for question in known.questions for each in question.dimensions]
+    names = [entry.name for question in known.questions for entry in question.dimensions]
     item = an_item(**(extras or {}))
-    found = known.combine({name: values.get(name) for name in names}, item.edit, caps=caps)
-    return {name: value.reason if isinstance(value, Unscored) else value for name, value in found.items()}
+    result = known.combine({name: values.get(name) for name in names}, item.edit, caps=caps)
+    return {name: value.reason if isinstance(value, Unscored) else value for name, value in result.items()}
 
 
 def test_viescore_takes_the_lower_of_each_pair_and_the_root_of_their_product() -> None:
-    found = made("viescore", success=9.0, no_overediting=4.0, naturalness=9.0, no_artifacts=10.0)
-    assert (found["sc"], found["pq"], found["overall"]) == (4.0, 9.0, 6.0)
+    result = made("viescore", success=9.0, no_overediting=4.0, naturalness=9.0, no_artifacts=10.0)
+    assert (result["sc"], result["pq"], result["overall"]) == (4.0, 9.0, 6.0)
     assert made("viescore", success=9.0, no_overediting=4.0)["overall"] == "not_applicable"
 
 
 def test_editscore_divides_by_two_and_a_half() -> None:
-    found = made("editscore", success=25.0, no_overediting=10.0, naturalness=22.5, no_artifacts=24.0)
-    assert (found["sc"], found["pq"]) == (4.0, 9.0)
-    assert found["overall"] == pytest.approx(6.0)
+    result = made("editscore", success=25.0, no_overediting=10.0, naturalness=22.5, no_artifacts=24.0)
+    assert (result["sc"], result["pq"]) == (4.0, 9.0)
+    assert result["overall"] == pytest.approx(6.0)
 
 
 def test_imgedit_caps_by_the_first_number_of_the_type() -> None:
     values = {"replace_prompt_compliance": 3.0, "replace_visual_naturalness": 5.0, "replace_physical_integrity": 2.0}
-    found = made("imgedit", {"task": "replace"}, **values)
-    assert found["replace_visual_naturalness"] == 3.0
-    assert found["overall"] == pytest.approx(8 / 3)
+    result = made("imgedit", {"task": "replace"}, **values)
+    assert result["replace_visual_naturalness"] == 3.0
+    assert result["overall"] == pytest.approx(8 / 3)
     assert made("imgedit", {"task": "replace"}, caps=False, **values)["overall"] == pytest.approx(10 / 3)
 
 
 def test_kris_scales_to_a_hundred_and_knows_nothing_without_the_instruction() -> None:
-    found = made("kris", consistency=5.0, instruction=3.0, quality=4.0, knowledge=2.0)
-    assert [found[f"{name}_100"] for name in ("consistency", "instruction", "quality", "knowledge")] == [
+    result = made("kris", consistency=5.0, instruction=3.0, quality=4.0, knowledge=2.0)
+    assert [result[f"{name}_100"] for name in ("consistency", "instruction", "quality", "knowledge")] == [
         100, 50, 75, 25,
     ]  # fmt: skip
-    assert found["overall"] == 62.5
+    assert result["overall"] == 62.5
     failed = made("kris", consistency=5.0, instruction=2.0, quality=4.0, knowledge=5.0)
     assert (failed["knowledge"], failed["knowledge_100"], failed["overall"]) == (1.0, 0.0, 50.0)
     assert made("kris", consistency=5.0, instruction=3.0, quality=4.0)["overall"] == 75.0
@@ -88,8 +88,8 @@ def test_kris_scales_to_a_hundred_and_knows_nothing_without_the_instruction() ->
 def test_rise_weights_by_category(
     extras: dict[str, Any], values: dict[str, float], overall: float, accuracy: float
 ) -> None:
-    found = made("rise", extras, **values)
-    assert (found["overall"], found["accuracy"]) == (pytest.approx(overall), accuracy)
+    result = made("rise", extras, **values)
+    assert (result["overall"], result["accuracy"]) == (pytest.approx(overall), accuracy)
 
 
 def test_the_others_are_means_and_weighted_sums() -> None:
@@ -112,7 +112,7 @@ def judge(served: Served, name: str, item: Item | None = None, repair: bool = Tr
 
 
 def values(scores: Scores) -> dict[str, Any]:
-    return {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+    return {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
 
 
 def answer_vie(text: str, seen: int) -> str:
@@ -128,7 +128,7 @@ def test_a_rubric_asks_and_combines(served: Served) -> None:
         "sc": 6.0, "pq": 7.0, "overall": pytest.approx(sqrt(42)),
     }  # fmt: skip
     shown = sorted(
-        sum(part["type"] == "image_url" for part in each["messages"][0]["content"]) for each in served.requests
+        sum(part["type"] == "image_url" for part in request["messages"][0]["content"]) for request in served.requests
     )
     assert shown == [1, 2]  # quality is judged from the outcome alone
     assert "Let the counter be white." in served.requests[0]["messages"][0]["content"][-1]["text"] + str(
@@ -172,12 +172,12 @@ def test_sets_are_means_of_task_means() -> None:
     def part(task: str, language: str, value: float) -> Any:
         rubric = open_rubric("gedit").rubric
         edit = an_item(task=task, language=language, intersection=task == "a").edit
-        accepted = [rubric.applies(each.when, edit) for each in rubric.sets]
+        accepted = [rubric.applies(entry.when, edit) for entry in rubric.sets]
         return np.full(len(accepted), value), np.array(accepted), np.array([task] * len(accepted))
 
-    found = values(protocol.score_set([part(*row) for row in rows]))
-    assert (found["g_o_en"], found["g_o_cn"], found["g_o_en_intersection"]) == (6.0, 1.0, 3.0)
-    assert found["g_o_cn_intersection"] == "not_applicable"
+    result = values(protocol.score_set([part(*row) for row in rows]))
+    assert (result["g_o_en"], result["g_o_cn"], result["g_o_en_intersection"]) == (6.0, 1.0, 3.0)
+    assert result["g_o_cn_intersection"] == "not_applicable"
 
 
 def test_a_file_of_ones_own_works_the_same(served: Served, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_file_of_ones_own_works_the_same(served: Served, tmp_path: Path) -> No
 
 
 def test_all_rubrics_are_listed_and_open() -> None:
-    listed = {each["name"] for each in list_names("rubrics")}
+    listed = {entry["name"] for entry in list_names("rubrics")}
     assert listed == {f"rubric:{name}" for name in rubric_names()}
     assert len(listed) >= 10
     for name in listed:

@@ -115,6 +115,6 @@ def test_a_filter_keeps_the_layout_and_another_picture_does_not() -> None:
         assert isinstance(score, Score)
         return score.value
 
-    filtered, mirrored, other = (asyncio.run(ask(each)) for each in (darker, cat[:, ::-1], cup))
+    filtered, mirrored, other = (asyncio.run(ask(entry)) for entry in (darker, cat[:, ::-1], cup))
     assert 3 * filtered < mirrored
     assert 3 * filtered < other

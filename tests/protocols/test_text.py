@@ -68,7 +68,7 @@ def value(score: Score | Unscored) -> float:
 def test_words_that_were_replaced_where_they_stood() -> None:
     before, after = lines(("STOP", 10, 10), ("Main Street", 10, 50)), lines(("GO", 12, 10), ("Main Street", 10, 50))
     done = scores(before, after, from_="STOP", to="Go")
-    assert {name: value(each) for name, each in done.items()} == {
+    assert {name: value(entry) for name, entry in done.items()} == {
         "words": 1, "old_words_gone": 1, "place": 1, "other_text": 1
     }  # fmt: skip
 
@@ -112,10 +112,12 @@ def test_another_kind_of_edit_is_scored_for_the_text_that_should_stay() -> None:
 
 
 def test_without_a_reader_and_without_text_nothing_is_made_up() -> None:
-    assert {each.reason for each in scores(None, None, to="GO").values() if isinstance(each, Unscored)} == {"no_model"}
+    assert {entry.reason for entry in scores(None, None, to="GO").values() if isinstance(entry, Unscored)} == {
+        "no_model"
+    }
     empty = scores(lines(), lines(), from_="STOP", to="GO")
     assert value(empty["words"]) == 0
-    reasons = {name: each.reason for name, each in empty.items() if isinstance(each, Unscored)}
+    reasons = {name: entry.reason for name, entry in empty.items() if isinstance(entry, Unscored)}
     assert reasons == {"old_words_gone": "not_detected", "place": "not_applicable", "other_text": "not_detected"}
 
 

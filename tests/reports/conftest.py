@@ -61,6 +61,8 @@ class Page(HTMLParser):
         assert self.open == [self.root], "an element is never closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "wbr":  # a place where a line may break is no part of the text
+            return
         self.open[-1].inside.append(made := Element(tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(made)
@@ -70,7 +72,11 @@ class Page(HTMLParser):
             assert self.open.pop().tag == tag
 
     def handle_data(self, data: str) -> None:
-        self.open[-1].inside.append(data)
+        inside = self.open[-1].inside
+        if inside and isinstance(inside[-1], str):
+            inside[-1] += data
+        else:
+            inside.append(data)
 
     def section(self, name: str) -> Element:
         return next(each for each in self.root.all("section") if each.attributes["id"] == name)

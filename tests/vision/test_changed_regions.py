@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels, resize_image
 from editgauge._util.masks import dilate_mask
-from editgauge._vision.changed_regions import change_mask, changed_regions, find_changes
+from editgauge._vision.changed_regions import find_changes
 
 
 def photograph(name: str) -> Pixels:
@@ -46,7 +46,7 @@ HARMLESS = {
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_nobody_did_is_no_change(name: str) -> None:
-    assert not change_mask(SOURCE, HARMLESS[name]).any()
+    assert not find_changes(SOURCE, HARMLESS[name]).mask.any()
 
 
 @settings(max_examples=10)
@@ -56,7 +56,7 @@ def test_a_replaced_patch_is_found_where_it_is(left: int, top: int, side: int, s
     truth = np.zeros((512, 512), np.bool_)
     truth[top : top + side, left : left + side] = True
     edited[truth] = 255 - SOURCE[truth]
-    found = change_mask(SOURCE, encoded(np.roll(edited, shift, axis=1), 90))
+    found = find_changes(SOURCE, encoded(np.roll(edited, shift, axis=1), 90)).mask
     seen = np.ones_like(truth)
     seen[:, 512 - 8 :] = False  # rolled out of the picture
     assert found[truth & seen].mean() > 0.95
@@ -76,14 +76,14 @@ def test_a_cast_over_everything_is_measured() -> None:
 
 
 def test_another_picture_is_a_change_of_everything() -> None:
-    assert change_mask(SOURCE, OTHER).mean() > 0.9
+    assert find_changes(SOURCE, OTHER).mask.mean() > 0.9
 
 
 def test_regions_come_largest_first_with_their_boxes() -> None:
     edited = SOURCE.copy()
     edited[50:90, 40:80] = (255, 0, 255)
     edited[300:420, 200:330] = (0, 255, 0)
-    large, small = changed_regions(SOURCE, edited)
+    large, small = find_changes(SOURCE, edited).regions
     assert large.share > small.share
     assert np.abs(np.array(large.box) - (200, 300, 330, 420)).max() <= 12
     assert np.abs(np.array(small.box) - (40, 50, 80, 90)).max() <= 12
@@ -94,7 +94,7 @@ def test_large_pictures_are_compared_too() -> None:
     source = resize_image(SOURCE, 1600, 1600)
     edited = source.copy()
     edited[800:1000, 800:1000] = 255
-    found = change_mask(source, edited)
+    found = find_changes(source, edited).mask
     assert found.shape == (1600, 1600)
     assert found[820:980, 820:980].all()
     assert not found[:700].any()

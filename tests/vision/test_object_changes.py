@@ -11,7 +11,7 @@ import skimage.data
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
-from editgauge._vision.changed_regions import changed_regions
+from editgauge._vision.changed_regions import find_changes
 from editgauge._vision.colors import color_word
 from editgauge._vision.object_changes import BoxSides, Change, DetectedObject, object_changes, region_changes
 
@@ -113,7 +113,7 @@ def test_without_names_it_is_still_told_what_happened() -> None:
     empty, here, there = np.full((SIZE, SIZE, 3), (90, 130, 90), np.uint8), _with_disc(50, 120), _with_disc(190, 120)
 
     def said(before: Pixels, after: Pixels) -> list[Change]:
-        return region_changes(before, after, changed_regions(before, after))
+        return region_changes(before, after, find_changes(before, after).regions)
 
     assert [change.kind for change in said(empty, here)] == ["appeared"]
     assert [change.kind for change in said(here, empty)] == ["vanished"]
@@ -128,6 +128,6 @@ def test_a_small_thing_did_not_move_into_a_large_change_that_happens_to_hold_its
     after[20:140, 20:140] = (200, 60, 60)
     after[70:90, 70:90] = piece
 
-    kinds = [change.kind for change in region_changes(before, after, changed_regions(before, after))]
+    kinds = [change.kind for change in region_changes(before, after, find_changes(before, after).regions)]
 
     assert sorted(kinds) == ["appeared", "vanished"]

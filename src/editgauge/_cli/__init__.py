@@ -1,4 +1,4 @@
-"""The command line: commands made from the verbs' Python functions, which are imported when they are used."""
+"""The command line, generated from the Python functions of the verbs, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from editgauge.errors import EditGaugeError
 
 USAGE_ERROR = 2
 """Exit code of errors that the user can fix."""
-START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, are there artifacts.
+START = """Measure how good text-guided image edits are: was the edit done, was the rest kept, is the image well made.
 
 The commands you need most:
 

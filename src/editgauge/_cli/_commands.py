@@ -1,4 +1,4 @@
-"""Commands made from the verbs' Python functions, which are imported when a command is used."""
+"""Commands generated from the Python functions of the verbs, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},
 }
-"""Options that only the command line has: they choose what is printed, or do something else."""
+"""Options that only the command line has."""
 PATH_FLAGS = {"file"}
 """Those of them that take a path."""
 ALIASES = {("agree", "score"): ("--metrics",)}
@@ -85,7 +85,7 @@ class VerbCommand(TyperCommand):
             delattr(self, name)  # `__getattr__` sets them
 
     def __getattr__(self, name: str) -> Any:
-        """Import the function when its parameters, callback or help are asked for."""
+        """Import the function when its parameters, callback or help are first needed."""
         if name not in {"params", "callback", "help"}:
             raise AttributeError(name)
         app = typer.Typer(add_completion=False, rich_markup_mode="markdown")

@@ -137,10 +137,10 @@ def suggest_report(run: str | Path) -> None:
 
 
 def exit_code(result: object) -> int | None:
-    """Return 1 for runs whose scores differ, for an unsound run, and for a judge whose answers moved."""
+    """Return 1 for runs whose scores or signatures differ, for an unsound run, and for a judge whose answers moved."""
     drifts = [getattr(result, name, None) for name in ("since_last", "since_first")]
     moved = any(drift is not None and drift.moved for drift in drifts)
-    bad = getattr(result, "same_scores", True) is False or getattr(result, "sound", True) is False
+    bad = any(getattr(result, name, True) is False for name in ("same_scores", "sound", "is_equal"))
     return 1 if bad or moved else None
 
 

@@ -238,9 +238,9 @@ def _show_counts(result: Agreement) -> None:
 def _match_counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
     if matched.unmatched:
-        yield f"{matched.unmatched} of others, left out, such as {matched.first_unmatched}"
+        yield f"{matched.unmatched} about other outcomes, excluded, such as {matched.first_unmatched}"
     if matched.ambiguous:
-        yield f"{matched.ambiguous} without a seed where the run has several, left out"
+        yield f"{matched.ambiguous} without a seed although the run has several, excluded"
 
 
 # --- choices and triplets ---------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def _show_choices(result: ChoiceScores) -> None:
     print_table(ResultTable(make_columns(["score"], headers), rows, title))
     _show_by_type(result.scores)
     if result.ties:
-        print_text(f"Choices that people called a tie, left out: {result.ties}.")
+        print_text(f"Ties, excluded: {result.ties}.")
     print_text("Equal scores count half, as guessing would.")
     _show_paired(result.behind, "choices")
     if result.pairs:
@@ -343,14 +343,14 @@ def _show_triplets(result: SelectedScores) -> None:
     title = f"share of triplets whose good outcome scores highest: {roles}"
     print_table(ResultTable(make_columns(["score"], headers), rows, title), stacked=True)
     _show_by_type(result.scores)
-    left_out = f"; {result.incomplete} outcomes have no such triplet, left out" if result.incomplete else ""
+    left_out = f"; {result.incomplete} outcomes have no such triplet, excluded" if result.incomplete else ""
     print_text(f"{result.triplets} triplets{left_out}. Equal highest scores count as guessing among them would.")
     _show_paired(result.behind, "triplets")
 
 
 def _show_judge(judge: JudgeFindings) -> None:
     """Print whether a judge looks at the outcomes or at their order."""
-    parts = [f"{judge.pairs} pairs", f"{judge.ties} ties", f"{judge.unanswered} without an answer, left out"]
+    parts = [f"{judge.pairs} pairs", f"{judge.ties} ties", f"{judge.unanswered} unanswered, excluded"]
     if judge.consistent and judge.towards_first:
         parts.append(f"the same choice in both orders on {_format(judge.consistent)}")
         parts.append(f"bias towards the first one {_format(judge.towards_first)} (0 is none)")

@@ -20,12 +20,12 @@ from editgauge.errors import BadInputError, with_flags
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
-    from editgauge.audits.cards.card import ScoreCard
-    from editgauge.audits.cards.result import AuditCard, Cost, PeopleAgreement
-    from editgauge.audits.judges.check import Drift, JudgeCheck
-    from editgauge.audits.judges.guess_cost import FailureRuleComparison
-    from editgauge.audits.judges.side_by_side import JudgeComparison
-    from editgauge.audits.judges.tables import InspectorTables
+    from editgauge.audits.audit_card import AuditCard, Cost, PeopleAgreement
+    from editgauge.audits.card import ScoreCard
+    from editgauge.audits.check import Drift, JudgeCheck
+    from editgauge.audits.guess_cost import FailureRuleComparison
+    from editgauge.audits.side_by_side import JudgeComparison
+    from editgauge.audits.tables import InspectorTables
     from editgauge.disentanglement.disentangle import DisentanglementResult
     from editgauge.engine.changes import ImageChanges
     from editgauge.engine.result import ScoreResult
@@ -162,7 +162,7 @@ def _describe_seen(sight: ImageDetections) -> list[str]:
         for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in sight.not_detected]
+    lines += [f"not detected: {phrase}" for phrase in sight.not_detected]
     return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 

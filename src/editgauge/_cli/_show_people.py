@@ -36,7 +36,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
 def show_estimates(estimates: Sequence[HumanMeanEstimate]) -> None:
-    """Print the mean rating by ratings alone and with the scores, side by side."""
+    """Print the mean rating with and without the help of the scores."""
     rows: list[list[TableCell]] = []
     for estimate in estimates:
         mean = estimate.mean
@@ -58,7 +58,7 @@ def show_estimates(estimates: Sequence[HumanMeanEstimate]) -> None:
 
 
 def show_acceptance(result: Acceptance) -> None:
-    """Print the threshold, what it guarantees, what was measured, and what passes."""
+    """Print the threshold, its guarantee, the measured rate, and the outcomes that pass."""
     name, threshold, number = f"{result.protocol}/{result.spec.name}", result.threshold, format_of(result.spec)
     accepted = f"{result.accepted} of {result.rated} rated outcomes are accepted (mean rating {result.level:g} or more)"
     print_text(f"{name}: {accepted}; the {threshold.rejected} others come from {threshold.sources} source images.")
@@ -210,7 +210,7 @@ def show_included(counts: tuple[int, int], options: Options) -> None:
 
 
 def show_forgotten(options: Options) -> None:
-    """Print what was deleted of a rater."""
+    """Print which data of a rater were deleted."""
     answers = ", with all answers." if options["answers"] else "; the answers stay, without a person."
     typer.echo(f"{options['rater']} is forgotten{answers}")
 

@@ -21,7 +21,7 @@ from editgauge._render.text import meaning, shortened, spaced
 from editgauge._stats.pairwise import ALPHA
 from editgauge._util.text import format_count
 from editgauge.analysis.aggregation import METHOD_AGGREGATIONS, aggregations_differ, measured_figures, paper_aggregation
-from editgauge.analysis.diff import CAUSE_MEANINGS, CAUSES
+from editgauge.analysis.diff import CAUSE_MEANINGS, CAUSES, SignatureDifference
 from editgauge.analysis.headline import make_headline
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, answers, headlines, summarize
@@ -198,6 +198,8 @@ def show_verify(result: Verification, options: Options) -> None:
         )
     for reason, count in recomputed.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
+    if checked or recomputed.unchecked:
+        typer.echo(result.sentence)
     if not result.sound:
         typer.echo(f"{format_count(len(result.problems), 'problem')} in {options['run']}")
         return
@@ -494,9 +496,9 @@ def _standing_notes(comparisons: Sequence[Comparison]) -> list[str]:
         notes.append(f"† fewer than {FEW_SOURCES} source images: too few for a test.")
     unpaired = max((comparison.only_first + comparison.only_second for comparison in comparisons), default=0)
     if unpaired == 1:
-        notes.append("1 edit has a score for one method only and is left out of the pairs.")
+        notes.append("1 edit has a score for one method only and is excluded.")
     elif unpaired:
-        notes.append(f"Up to {unpaired} edits have a score for one method only and are left out of the pairs.")
+        notes.append(f"Up to {unpaired} edits have a score for one method only and are excluded.")
     return notes
 
 
@@ -542,8 +544,11 @@ def _average_cell(estimate: Estimate, spec: ScoreSpec, *, marked: bool) -> Table
 # --- two runs ---------------------------------------------------------------------------------------------------------
 
 
-def show_diff(result: RunDifference, options: Options) -> None:
+def show_diff(result: RunDifference | SignatureDifference, options: Options) -> None:
     """Print settings, images and scores that differ between two runs, and what caused each change."""
+    if isinstance(result, SignatureDifference):
+        _show_signatures(result)
+        return
     if result.settings:
         rows = [row for setting, pair in result.settings.items() for row in _setting_rows(setting, *pair)]
         print_table(ResultTable(make_columns(["setting", "first", "second"]), rows, "settings that differ"))
@@ -557,6 +562,16 @@ def show_diff(result: RunDifference, options: Options) -> None:
         print_text(f"All {sum(shift.common for shift in result.shifts)} scores are the same.")
     if options["report"] is not None:
         typer.echo(f"Report: {options['report']}")
+
+
+def _show_signatures(result: SignatureDifference) -> None:
+    for protocol, differences in result.protocols.items():
+        print_text(f"{protocol}: {'differs in' if differences else 'the same signature'}")
+        for difference in differences:
+            print_text(f"  {difference}")
+    for which, protocols in (("first", result.only_first), ("second", result.only_second)):
+        if protocols:
+            print_text(f"Only the {which} has {', '.join(protocols)}.")
 
 
 def _show_shifts(moved: Sequence[Shift]) -> None:
@@ -608,8 +623,10 @@ def _setting_text(value: Any) -> str:
     return "-" if value is None else shortened(str(value), 100)
 
 
-def diff_json(result: RunDifference) -> str:
+def diff_json(result: RunDifference | SignatureDifference) -> str:
     """Serialize everything that differs."""
+    if isinstance(result, SignatureDifference):
+        return as_json(result)
     shifts = []
     for shift in result.shifts:
         if shift.same:

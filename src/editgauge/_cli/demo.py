@@ -23,7 +23,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
     """Evaluate four editors on real photographs, print a table and write a report.
 
     Downloads photographs (52 MB) and small models (200 MB) once, edits 14 photographs with the reference editors, and
-    scores the outcomes: was the edit done, was the rest kept, are there artifacts. Run it again to continue after a
+    scores the outcomes: was the edit done, was the rest kept, is the image well made. Run it again to continue after a
     stop.
 
     Example:

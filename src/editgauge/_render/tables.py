@@ -72,7 +72,7 @@ class EmptyCell:
     unscored: int = 0
     reason: str = ""
     text: str = ""
-    """Overrides what is written."""
+    """Overrides the text of the cell."""
 
 
 TableCell = str | int | float | Label | ValueCell | EmptyCell

@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -171,3 +173,15 @@ def _cut(match: re.Match[str]) -> str:
     if parts and parts[0] in _HOMES:
         parts = parts[2:]  # the next folder is someone's name
     return quote + "/".join(["…", *parts[-2:]]) + quote
+
+
+_WORD_BORDERS = re.compile(r"(?<=[_/-])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def breakable(name: str) -> Markup:
+    """Escape a name for HTML and let lines break between its words only.
+
+    >>> breakable("PixArt_base-v2")
+    Markup('Pix<wbr>Art_<wbr>base-<wbr>v2')
+    """
+    return Markup("<wbr>").join(_WORD_BORDERS.split(name))

@@ -78,16 +78,6 @@ class Changes:
         return float(self.mask.mean())
 
 
-def change_mask(source: Pixels, edited: Pixels) -> BoolMask:
-    """Return the pixels of the source that the edit changed; both images have one size."""
-    return find_changes(source, edited).mask
-
-
-def changed_regions(source: Pixels, edited: Pixels) -> tuple[ChangedRegion, ...]:
-    """Return the connected regions that the edit changed, largest first."""
-    return find_changes(source, edited).regions
-
-
 def find_changes(source: Pixels, edited: Pixels) -> Changes:
     """Find what changed, how strongly and where, in the frame of the source."""
     alignment = align(source, edited)

@@ -29,6 +29,12 @@ MIN_CELLS = 0.05
 """Share of the cells that must be colored (or textured) to measure a change of color (or sharpness)."""
 MIN_TEXTURED_CELLS = 0.3
 """The same for sharpness of a whole image: one textured object on a plain background says nothing about the rest."""
+FLIP_SIDE = 64
+"""Pixels along the side of the thumbnails in which a flip is looked for."""
+MIN_CONTRAST = 1.0
+"""Standard deviation of lightness below which an image has no orientation."""
+MIN_FLIP_CORRELATION, MIN_FLIP_GAIN = 0.9, 0.05
+"""Least correlation of a flipped source with the edited image, and how much higher than without a flip."""
 MAX_FRAME_SHIFT = 0.03
 """Of the diagonal: a frame that moved no farther is aligned before the comparison."""
 MAX_FRAME_DISTORTION = 0.05
@@ -145,7 +151,6 @@ def measure_disturbance(
     """
     if min_textured_cells is None:
         min_textured_cells = MIN_TEXTURED_CELLS if editable is None else MIN_CELLS
-    is_mirrored, rotation = _frame_change(alignment)
     image = alignment.aligned if _is_slight(alignment) else edited
     lab, edited_lab = as_lab(source), as_lab(image)
     cells = _cells_to_compare(editable)
@@ -154,6 +159,7 @@ def measure_disturbance(
     chroma = np.maximum(*(np.linalg.norm(values[..., 1:], axis=2) for values in (colors, edited_colors)))
     chroma_shift = np.linalg.norm(shift[..., 1:], axis=2) / np.maximum(chroma, MIN_CHROMA)
     light, edited_light = (np.ascontiguousarray(values[..., 0]) for values in (lab, edited_lab))
+    is_mirrored, rotation = _flip(light, edited_light) or _frame_change(alignment)
     fine, edited_fine = _fine(light), _fine(edited_light)
     return Disturbance(
         color=float(np.median(np.linalg.norm(shift, axis=2)[cells])),
@@ -212,6 +218,25 @@ def _is_slight(alignment: Alignment) -> bool:
     moved = alignment.matrix[:, :2] @ center + alignment.matrix[:, 2] - center
     distortion = float(np.abs(alignment.matrix[:, :2] - np.eye(2)).max())
     return distortion < MAX_FRAME_DISTORTION and float(np.hypot(*moved)) < MAX_FRAME_SHIFT * np.hypot(height, width)
+
+
+def _flip(light: NDArray[np.float32], edited_light: NDArray[np.float32]) -> tuple[bool, float] | None:
+    """Return whether the frame is mirrored, and its rotation, where a flip explains the image better than no change."""
+    before, after = (
+        np.asarray(cv2.resize(values, (FLIP_SIDE, FLIP_SIDE), interpolation=cv2.INTER_AREA), np.float32)
+        for values in (light, edited_light)
+    )
+    if min(before.std(), after.std()) < MIN_CONTRAST:
+        return None
+    flips = {(True, 0.0): (before[:, ::-1], before[::-1]), (False, 180.0): (before[::-1, ::-1],)}
+    least = max(MIN_FLIP_CORRELATION, _correlation(before, after) + MIN_FLIP_GAIN)
+    return next(
+        (frame for frame, images in flips.items() if any(_correlation(image, after) > least for image in images)), None
+    )
+
+
+def _correlation(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
+    return float(np.corrcoef(first.ravel(), second.ravel())[0, 1])
 
 
 def _frame_change(alignment: Alignment) -> tuple[bool, float]:

@@ -19,7 +19,7 @@ from editgauge._util.variants import options_text
 from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._panel import panel_members
 from editgauge.judges._transcripts import Transcripts
-from editgauge.results import Run
+from editgauge.results import Run, Signature
 
 Item = tuple[str, int]
 """Edit and seed of an outcome of one method."""
@@ -77,6 +77,52 @@ def difference(first: str | Path, second: str | Path) -> RunDifference:
     scores = dict.fromkeys([*first_rows, *second_rows])
     shifts = tuple(_shift(score, first_rows.get(score, {}), second_rows.get(score, {}), causes) for score in scores)
     return RunDifference(_settings(first_run, second_run), causes.images_changed, shifts)
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureDifference:
+    """What shaped the numbers of two runs, or of two scores, differently."""
+
+    protocols: dict[str, tuple[str, ...]]
+    """Protocol to the fields that differ, in words; empty if the signatures are equal."""
+    only_first: tuple[str, ...] = ()
+    """Protocols that only the first run has."""
+    only_second: tuple[str, ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the numbers are comparable: no common protocol was shaped differently."""
+        return bool(self.protocols) and not any(self.protocols.values())
+
+
+def compare_signatures(first: str, second: str) -> SignatureDifference:
+    """Compare the signatures of two runs by protocol, or two lines.
+
+    Args:
+        first: run folder, or the line of a signature.
+        second: run folder or line.
+
+    Raises:
+        BadInputError: neither a run folder nor a signature, or one of each with no common protocol.
+
+    """
+    ours, theirs = (_signatures(text) for text in (first, second))
+    if len(ours) == len(theirs) == 1:  # two lines, or two runs of one protocol, whose variants may differ
+        (name, mine), other = next(iter(ours.items())), next(iter(theirs.values()))
+        return SignatureDifference({name: tuple(mine.differences(other))})
+    return SignatureDifference(
+        {name: tuple(ours[name].differences(theirs[name])) for name in ours if name in theirs},
+        tuple(name for name in ours if name not in theirs),
+        tuple(name for name in theirs if name not in ours),
+    )
+
+
+def _signatures(text: str) -> dict[str, Signature]:
+    if "|" in text and not Path(text).exists():
+        signature = Signature.parse(text)
+        return {signature.protocol: signature}
+    run = Run.open(text)
+    return {name: run.signature(name) for name in run.manifest.protocols}
 
 
 def _settings(first: Run, second: Run) -> dict[str, tuple[Any, Any]]:

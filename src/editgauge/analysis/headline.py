@@ -1,16 +1,15 @@
 """State the result of a run in one sentence: which method does best, and which damages the rest.
 
 Which methods differ comes from `significance`, as in `compare`, ranks and the leaderboard.
-
-Which methods differ is what `findings.verdicts` says, as in `compare`, the places and the leaderboard.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge._util.text import format_count, join_words
+from editgauge._util.text import format_count
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, ScoreKey, answers, headlines
 from editgauge.types import Question
 
@@ -135,8 +134,10 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
         return [f"{text}{on}: ", *_listed(score_cells, intervals=False)]
     if len(standings.cells) == 1:
         [cell] = standings.cells
-        does = "does what was asked" if question == "done" else f"is judged{on or f' by {key[1]}'}"
-        return [MethodName(cell.method), f" {does}: {_numbers(cell)}{basis}"]
+        low, high = cell.spec.range
+        scale = f" on a scale from {low:g} to {high:g}" if math.isfinite(high - low) else ""
+        name = "edit done" if question == "done" else key[1]
+        return [MethodName(cell.method), f" scores {_numbers(cell)} for '{name}'{scale}{basis}"]
     if standings.level:
         return [f"{NO_DIFFERENCE[question]}{on}: ", *_listed(standings.cells), basis]
     top, total = standings.top, len(standings.cells)
@@ -145,8 +146,7 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
         return [MethodName(top[0].method), f" {singular}{on}: {_numbers(top[0])}{basis}"]
     if len(top) == 1 or len(top) == total:
         return [f"Some methods differ significantly{on}, but none from all others: ", *_listed(standings.cells), basis]
-    between = ", without a significant difference between them: "
-    return [*_listed(top, numbers=False), f" {plural}{on}{between}", *_joined([_numbers(cell) for cell in top]), basis]
+    return [*_listed(top), f" {plural}{on}{basis}, without a significant difference between them"]
 
 
 def _preservation(primary: Mapping[Question, ScoreKey], cells: Sequence[Cell], verdicts: RunTests) -> list[Part]:
@@ -191,10 +191,6 @@ def _listed(cells: Sequence[Cell], *, numbers: bool = True, intervals: bool = Tr
     for index, parts_of_method in enumerate(named):
         parts += [*([" and " if index == len(named) - 1 else ", "] if index else []), *parts_of_method]
     return parts
-
-
-def _joined(texts: Sequence[str]) -> list[Part]:
-    return [join_words([*texts[:MAX_NAMED], *(["…"] if len(texts) > MAX_NAMED else [])])]
 
 
 def _numbers(cell: Cell, *, interval: bool = True) -> str:

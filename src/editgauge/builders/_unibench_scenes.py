@@ -24,7 +24,7 @@ from editgauge.builders._common import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.vocabulary import resolve
-from editgauge.models.vocabulary._phrases import english
+from editgauge.models.vocabulary._words import english
 
 LONGEST = 3
 """Words in the name of a class: 'baseball bat', 'hair drier'."""

@@ -59,9 +59,8 @@ from editgauge.judges import open_prompt
 from editgauge.judges._cost import CallBound
 from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.models._factory import describe
 from editgauge.models.perception import ModelService
-from editgauge.models.profiles import choose_models
+from editgauge.models.profiles import choose_models, describe
 from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.protocols import open_protocol
 from editgauge.types import Benchmark, Edit, Item, Outcome, Unscored

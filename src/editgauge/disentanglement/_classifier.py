@@ -224,7 +224,7 @@ def _as_released(latents: Latents, vocabulary: Vocabulary, row_set: RowSet, seed
     released = predict_as_released(latents, vocabulary, row_set, seed)
     counts = np.zeros((len(kind_of), len(kinds)), dtype=np.int64)
     np.add.at(counts, (released.attribute, released.kinds), 1)
-    by_row = _from_counts(counts, kind_of, kinds, "by_row", released.rows, seed)
+    by_row = _from_counts(counts, kind_of, kinds, "by_row", rows=released.rows, seed=seed)
     return replace(by_row, rounds=1, released_rows=row_set)
 
 
@@ -238,11 +238,12 @@ def _classify(
         train, test = included[~is_test], included[is_test]
         predicted = _predict(rows.features[train], rows.kind[train], rows.features[test])
         np.add.at(counts, (rows.attribute[test], predicted), 1)
-    return replace(_from_counts(counts, rows.kind_of, kinds, split, int(included.size), seed), left_out=left_out)
+    result = _from_counts(counts, rows.kind_of, kinds, split, rows=int(included.size), seed=seed)
+    return replace(result, left_out=left_out)
 
 
 def _from_counts(
-    counts: Indices, kind_of: Indices, kinds: tuple[str, ...], split: Split, rows: int, seed: int
+    counts: Indices, kind_of: Indices, kinds: tuple[str, ...], split: Split, *, rows: int, seed: int
 ) -> Classification:
     """Build the result from counts of predicted kinds per attribute."""
     confusion = np.stack([counts[kind_of == kind].sum(axis=0) for kind in range(len(kinds))])

@@ -143,6 +143,7 @@ def disentanglement_page(
     models: Sequence[Disentanglement],
     latents: Sequence[Latents],
     folders: Sequence[Path],
+    *,
     vocabulary: Vocabulary,
     comparisons: Sequence[EditScoreComparison],
     seed: int,

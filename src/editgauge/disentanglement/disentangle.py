@@ -112,4 +112,5 @@ def disentangle(
     models = tuple(disentanglement(item, words, seed, row_sets) for item in read)
     beside = tuple(compare_with_edit_scores(models, opened))
     write_json(Path(out) / RESULT, {"schema": SCHEMA, **to_json(models, words, beside, seed)})
-    return DisentanglementResult(disentanglement_page(models, read, folders, words, beside, seed, out), models, beside)
+    page = disentanglement_page(models, read, folders, vocabulary=words, comparisons=beside, seed=seed, out=out)
+    return DisentanglementResult(page, models, beside)

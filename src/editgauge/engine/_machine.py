@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.models._factory import make_models
+from editgauge.models.profiles import make_models
 from editgauge.models.weights import weights_of
 
 MIN_TASKS_PER_PROCESS = 16

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.judges.prompts import prompt_names
-from editgauge.models._factory import plain_role
-from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
+from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of, plain_role
 from editgauge.options import ModelOptions, ScorerOptions
 from editgauge.protocols import Protocol, open_protocol
 
@@ -119,6 +118,13 @@ def _roles(protocol: Protocol, offered: Collection[str], *, with_optional: bool)
 def _judge_roles(protocol: Protocol, judges: Collection[str]) -> list[dict[str, str]]:
     asks = bool(judges) and JUDGE in (*protocol.needs, *protocol.uses)
     return [{JUDGE: name} for name in judges] if asks else [{}]
+
+
+def roles_of(protocol: Protocol, models: Collection[str]) -> list[str]:
+    """Return the roles that a protocol may ask; any if it declares none."""
+    declared = {*protocol.needs, *protocol.uses}
+    keys = models_for(protocol.name, {role: role for role in models})
+    return sorted(key for role, key in keys.items() if not declared or role in declared)
 
 
 def _check_roles(protocols: Sequence[Protocol], choice: ModelChoice, *, has_judges: bool) -> None:

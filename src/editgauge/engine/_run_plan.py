@@ -17,13 +17,13 @@ from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.benchmarks.outcome_captions import attach_captions, read_captions
 from editgauge.engine._judges import JudgeConfig
-from editgauge.engine._options import open_scoring, pairs
+from editgauge.engine._options import open_scoring, pairs, roles_of
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
-from editgauge.models import _factory
-from editgauge.models.profiles import ModelChoice, models_for
+from editgauge.models import profiles
+from editgauge.models.profiles import ModelChoice
 from editgauge.options import DataOptions, Paths, ScorerOptions
 from editgauge.protocols import Protocol
 from editgauge.results import Run, RunWriter, ScoreKey, tables
@@ -187,7 +187,7 @@ def build_plan(
         edits_sha256=edits_sha256(_collect_followed(opened.edits, followed)),
         edits=len(opened.edits),
         seed=seed,
-        models=_factory.describe(choice.models),
+        models=profiles.describe(choice.models),
         methods={name: str(folder) for name, folder in folders.items()},
         protocols={
             protocol.name: ProtocolEntry(
@@ -199,7 +199,7 @@ def build_plan(
             )
             for protocol in protocols
         },
-        roles={protocol.name: _roles(protocol, choice.models) for protocol in protocols},
+        roles={protocol.name: roles_of(protocol, choice.models) for protocol in protocols},
         planned={
             name: dict.fromkeys((protocol.name for protocol in protocols), count) for name, count in counts.items()
         },
@@ -230,13 +230,6 @@ def _benchmark_paths(benchmark: str | Path, data: DataOptions) -> dict[str, str]
     """Return the paths of the benchmark and its files, which `verify` and `plan` need again."""
     paths = {"benchmark": benchmark if is_path(benchmark) else None, "data": data.data, "images": data.images}
     return {name: str(_absolute_path(str(path))) for name, path in paths.items() if path is not None}
-
-
-def _roles(protocol: Protocol, models: Collection[str]) -> list[str]:
-    """Return the roles that a protocol may ask; any if it declares none."""
-    declared = {*protocol.needs, *protocol.uses}
-    keys = models_for(protocol.name, {role: role for role in models})
-    return sorted(key for role, key in keys.items() if not declared or role in declared)
 
 
 def _filter_edits(method_outcomes: FoundOutcomes, edits: Collection[str]) -> FoundOutcomes:

@@ -404,6 +404,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     # By its name: what is pickled by `__main__` could not be read elsewhere.
-    from editgauge.engine import _trial
+    from editgauge.engine import _trial  # noqa: PLW0406  this module under its own name
 
     _trial.main()

@@ -25,9 +25,8 @@ from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
-from editgauge.models._factory import describe
 from editgauge.models.perception import ModelService
-from editgauge.models.profiles import choose_models, models_of
+from editgauge.models.profiles import choose_models, describe, models_of
 from editgauge.options import Pairs
 from editgauge.protocols._changes import Differences, Extent, differences
 

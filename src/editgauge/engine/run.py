@@ -97,7 +97,7 @@ def run(
         layout: how outcome files are named (`editgauge list layouts`); detected by default.
         allow_outside: let an outcome list name images outside its own folder.
         attributes: file with the attributes of the edits, from `editgauge build attributes`.
-        fields: file with readings of the instructions, from `editgauge understand --file`; they win over all others.
+        fields: file with parsed instructions, from `editgauge parse --file`; takes precedence over all others.
         captions: file with difference captions of single outcomes, from `editgauge judges captions`.
         seed: random seed.
         processes: worker processes; 0 chooses by cores, memory and GPUs.

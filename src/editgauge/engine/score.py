@@ -54,7 +54,7 @@ def score(
         anchor: the object that `position` is relative to.
         mask: image whose bright pixels may change; the rest should stay. In Python also an array of bool.
         source_caption: what the source image shows; pronouns of the instruction are resolved from it.
-        fields: file with readings of instructions, from `editgauge understand --file`.
+        fields: file with parsed instructions, from `editgauge parse --file`.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
 
     """

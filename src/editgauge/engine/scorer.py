@@ -6,17 +6,20 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 
+from editgauge import __version__
 from editgauge._util.caching import LRUCache
 from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.engine._judges import read_judge_config
-from editgauge.engine._options import open_scoring
+from editgauge.engine._options import open_scoring, roles_of
 from editgauge.engine._perception import MemoryGate, RunPerception, admission_bytes
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import InstructionText, parse_with_judge
@@ -24,9 +27,11 @@ from editgauge.engine.result import ScoreResult
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
+from editgauge.models import profiles
 from editgauge.models._cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs, ScorerOptions
 from editgauge.protocols.verdict import make_verdict
+from editgauge.results.signature import make_signature
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 
 T = TypeVar("T")
@@ -81,22 +86,18 @@ class Scorer:
         model: Pairs = (),
         prompts: str | Path | None = None,
     ) -> None:
-        self._open(ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts))
-
-    @classmethod
-    def from_options(cls, options: ScorerOptions) -> Self:
-        """Create a scorer with options that are one value, as those of a service."""
-        scorer = cls.__new__(cls)
-        scorer._open(options)
-        return scorer
-
-    def _open(self, options: ScorerOptions) -> None:
+        options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
         self._judge_config = read_judge_config(options.judge_options)
         self.protocols, choice, self.remark = open_scoring(options, self._judge_config)
         self.models = choice.models
         self._perception = RunPerception(choice.models, cache_dir(), self._judge_config)
         self._gate = MemoryGate()
         self._sources = SourceCache()
+
+    @classmethod
+    def from_options(cls, options: ScorerOptions) -> Self:
+        """Create a scorer with options that are one value, as those of a service."""
+        return cls(options.protocol, options.models, options.judge, model=options.model, prompts=options.prompts)
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -162,12 +163,33 @@ class Scorer:
         outcome = Outcome(edit_id=edit.id, method="given", image=_path_of(after))
         return build_item(edit, outcome, self._sources.load(before), load_image(after, "edited image"))
 
+    @cached_property
+    def _signatures(self) -> dict[str, str]:
+        """Signature of each protocol's scores."""
+        models, judges = profiles.describe(self.models), self._judge_config.describe()
+        return {
+            protocol.name: str(
+                make_signature(
+                    protocol.name,
+                    protocol.version,
+                    __version__,
+                    {role: models[role] for role in roles_of(protocol, models)},
+                    judges,
+                )
+            )
+            for protocol in self.protocols
+        }
+
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
         async with self._gate.admit() as reserve:
             item = load()
             reserve(admission_bytes(item.pixel_bytes))
             scores = await score_item(item, self.protocols, self._perception)
-        records = [record for records in scores.values() for record in records]
+        records = [
+            replace(record, signature=self._signatures[record.protocol])
+            for records in scores.values()
+            for record in records
+        ]
         return ScoreResult(records, item, make_verdict(records), self.remark)
 
 

@@ -17,10 +17,9 @@ from editgauge._util.images import ImageLike, Pixels, read_image, write_png
 from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence
-from editgauge.models._factory import describe
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
 from editgauge.models.perception import ModelService, Perception
-from editgauge.models.profiles import choose_models
+from editgauge.models.profiles import choose_models, describe
 from editgauge.options import Pairs
 
 MAX_CLASSIFIED_BOXES = 10

@@ -22,7 +22,7 @@ from editgauge.engine._perception import RunPerception
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.errors import BadImageError, BadRunError, EditGaugeError, UnknownNameError
 from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
-from editgauge.models import _factory
+from editgauge.models import profiles
 from editgauge.options import Natural
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
@@ -75,10 +75,17 @@ class Recomputed:
     """Outcomes with at least one recomputed score."""
     scores: int = 0
     """Scores that came out the same."""
+    replayed: int = 0
+    """Of these, scores that rest on recorded answers of judges: computed again, but the judge was not asked."""
     problems: list[str] = field(default_factory=list)
     """Scores that came out different."""
     unchecked: dict[str, int] = field(default_factory=dict)
     """Why scores could not be recomputed, with the number of scores."""
+
+    @property
+    def skipped(self) -> int:
+        """Sampled scores that could not be recomputed."""
+        return sum(self.unchecked.values())
 
     def skip(self, reason: str, scores: int) -> None:
         """Count scores that are not verified."""
@@ -103,6 +110,18 @@ class Verification:
     def sound(self) -> bool:
         """Whether there is no problem."""
         return not self.problems
+
+    @property
+    def sentence(self) -> str:
+        """What was recomputed, what could only be replayed, and what could not be checked, in one line."""
+        sample, total = self.recomputed, self.scores + self.unscored
+        differing = len(sample.problems)
+        remaining = total - sample.scores - differing - sample.skipped
+        return (
+            f"Of {total} scores, {sample.scores - sample.replayed} were recomputed from the images and "
+            f"{sample.replayed} replayed from recorded answers of judges with the same result, {differing} differ, "
+            f"{sample.skipped} could not be checked, and {max(0, remaining)} were not sampled."
+        )
 
 
 def verify(
@@ -316,7 +335,7 @@ def _available_models(run: Run) -> tuple[dict[str, str], str]:
     problems = []
     for role, card in run.manifest.models.items():
         try:
-            current = _factory.describe({role: card["name"]})[role]
+            current = profiles.describe({role: card["name"]})[role]
         except EditGaugeError as error:
             problems.append(str(error).splitlines()[0])
             continue
@@ -352,7 +371,10 @@ async def _score_sample(
                     protocols.append(protocol)
             if not isinstance(item, str):
                 for name, records in (await score_item(item, protocols, perception)).items():
+                    before = recomputed.scores
                     _compare(outcome.stored[name], records, model_problems, recomputed)
+                    if any(protocol.name == name and protocol.judge for protocol in protocols):
+                        recomputed.replayed += recomputed.scores - before
             recomputed.outcomes += recomputed.scores + len(recomputed.problems) > checked
             advance()
 

@@ -77,11 +77,11 @@ BUILT_IN = {
 judges: Registry[Callable[..., Client]] = Registry("judge", BUILT_IN)
 
 _VERBS = {
-    "captions": "editgauge.audits.judges.captions",
-    "check": "editgauge.audits.judges.check",
-    "guess_cost": "editgauge.audits.judges.guess_cost",
-    "side_by_side": "editgauge.audits.judges.side_by_side",
-    "tables": "editgauge.audits.judges.tables",
+    "captions": "editgauge.audits.captions",
+    "check": "editgauge.audits.check",
+    "guess_cost": "editgauge.audits.guess_cost",
+    "side_by_side": "editgauge.audits.side_by_side",
+    "tables": "editgauge.audits.tables",
 }
 """Functions of `editgauge judges` (`compare` is `side_by_side`) by module, loaded on first use: they are above here."""
 

@@ -16,7 +16,7 @@ from editgauge._util.images import Pixels
 from editgauge.metrics._inputs import Images, Masks, Values, broadcast, split_batch, split_masks, to_mask, to_pixels
 from editgauge.metrics.base import check_mask
 
-MODEL_LOADER = "editgauge.models._factory:make_models"
+MODEL_LOADER = "editgauge.models.profiles:make_models"
 
 
 @cache

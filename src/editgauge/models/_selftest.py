@@ -17,12 +17,12 @@ import numpy as np
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
+from editgauge._vision.geometry import box_overlap
 from editgauge.errors import EditGaugeError, UnknownNameError, summarize_error
 from editgauge.models import models
-from editgauge.models._factory import is_here, make_model
 from editgauge.models.answers import SegmentPrompt, Vector
 from editgauge.models.perception import ModelService, Perception
-from editgauge.models.profiles import PROFILES, models_of
+from editgauge.models.profiles import PROFILES, is_here, make_model, models_of
 from editgauge.models.roles import Inpainter
 
 if TYPE_CHECKING:
@@ -150,15 +150,7 @@ async def _detects(perception: Perception, _model: str) -> Finding:
 
 async def _overlap(perception: Perception, photograph: str, word: str, box: tuple[float, ...]) -> float:
     detections = await perception.detect(photographs()[photograph], word)
-    return max((_iou(detected, box) for detected in detections.boxes.tolist()), default=0.0)
-
-
-def _iou(first: list[float], second: tuple[float, ...]) -> float:
-    width = min(first[2], second[2]) - max(first[0], second[0])
-    height = min(first[3], second[3]) - max(first[1], second[1])
-    shared = max(width, 0.0) * max(height, 0.0)
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
-    return shared / (sum(areas) - shared)
+    return max((box_overlap(detected, box) for detected in detections.boxes.tolist()), default=0.0)
 
 
 async def _detects_no_cat(perception: Perception, _model: str) -> Finding:
@@ -186,9 +178,9 @@ async def _matches_captions(perception: Perception, _model: str) -> Finding:
     images = np.array([await perception.joint_image(photographs()[name]) for name in CAPTIONS])
     similarities = images @ texts.T
     right = int((similarities.argmax(axis=1) == np.arange(len(CAPTIONS))).sum())
-    others = similarities[~np.eye(len(CAPTIONS), dtype=np.bool_)].mean()
+    mismatched = similarities[~np.eye(len(CAPTIONS), dtype=np.bool_)].mean()
     figures = (
-        f"{right} of {len(CAPTIONS)}; similarity {similarities.diagonal().mean():.3f}, of other pairs {others:.3f}"
+        f"{right} of {len(CAPTIONS)}; similarity {similarities.diagonal().mean():.3f}, of other pairs {mismatched:.3f}"
     )
     return Finding(right == len(CAPTIONS), figures)
 
@@ -204,8 +196,8 @@ async def _embeds_for_fid(perception: Perception, _model: str) -> Finding:
 async def _mirrored_is_nearest(embed: Callable[[Pixels], Awaitable[Vector]]) -> Finding:
     cat = await embed(photographs()["cat"])
     mirrored = await embed(np.ascontiguousarray(photographs()["cat"][:, ::-1]))
-    others = [await embed(photographs()[name]) for name in ("coffee", "astronaut", "rocket")]
-    near, far = _cosine(cat, mirrored), max(_cosine(cat, other) for other in others)
+    unrelated = [await embed(photographs()[name]) for name in ("coffee", "astronaut", "rocket")]
+    near, far = _cosine(cat, mirrored), max(_cosine(cat, vector) for vector in unrelated)
     return Finding(near > far, f"cosine {near:.3f}; of the nearest other photograph {far:.3f}")
 
 

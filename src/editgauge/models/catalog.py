@@ -93,7 +93,7 @@ BASE_PROFILES = {"lite-plus": "lite"}
 def import_paths() -> dict[str, str]:
     """Return the import path of each model's factory, by name."""
     return {
-        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.target}"
+        name: f"{PACKAGE}.profiles:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.target}"
         for name, row in MODELS.items()
     }
 

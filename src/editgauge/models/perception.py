@@ -22,7 +22,6 @@ from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
 from editgauge.models import _native
 from editgauge.models._cache import CachedModel, new_memory, open_store
-from editgauge.models._factory import make_models
 from editgauge.models._native import in_native_resolution
 from editgauge.models.answers import (
     ClassMap,
@@ -39,7 +38,7 @@ from editgauge.models.answers import (
     TextLines,
     Vector,
 )
-from editgauge.models.profiles import models_for
+from editgauge.models.profiles import make_models, models_for
 from editgauge.models.roles import Detector, KeyEmbedder, ModelCard, PatchEmbedder
 from editgauge.models.vocabulary.imagenet import classes_of
 from editgauge.models.vocabulary.places import attributes_of, scenes_of

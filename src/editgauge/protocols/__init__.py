@@ -55,7 +55,7 @@ class Protocol(typing.Protocol):
         """Return a score, or the reason why there is none, for every name in `scores`."""
         ...
 
-    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:  # noqa: ARG002 - a default
         """Return an upper bound of the number of questions for that many outcomes of an edit, by judge.
 
         It bounds the cost of a run, so it must hold for any answers, for a judge alone or in a panel; without repair
@@ -63,11 +63,11 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:  # noqa: ARG002 - a default
         """Return what the scores of a set need from one outcome."""
         return ()
 
-    def score_set(self, parts: Sequence[SetPart]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:  # noqa: ARG002 - a default
         """Return a score for every name in `sets`, from all outcomes of a method or of one edit type."""
         return {}
 
@@ -75,7 +75,7 @@ class Protocol(typing.Protocol):
         """Return the protocol with other options, such as `editval[delta=200]`; its name contains them."""
         raise BadInputError(f"The protocol '{self.name}' has no options, got [{format_options(options)}].")
 
-    def with_models(self, models: Mapping[str, str]) -> Protocol:
+    def with_models(self, models: Mapping[str, str]) -> Protocol:  # noqa: ARG002 - a default
         """Return the protocol for these models by role: scores of a model carry its name.
 
         A protocol that needs or uses a `judge` gets one judge at a time, under the role `judge`. Its name contains that
@@ -83,7 +83,7 @@ class Protocol(typing.Protocol):
         """
         return self
 
-    def worded(self, wording: str, prompts: Collection[str]) -> Protocol:
+    def worded(self, wording: str, prompts: Collection[str]) -> Protocol:  # noqa: ARG002 - a default
         """Return the protocol with the user's own prompts; its name contains the wording if scores depend on it.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,12 +120,39 @@ def _overlap(first: DetectedObject, second: DetectedObject) -> float:
     return box_overlap(first.box, second.box)
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactOptions:
-    """Options of a variant."""
+DEFAULT_DROP = 0.04
+"""Minimum loss of confidence of a damaged object."""
 
-    drop: float = 0.04
-    """Minimum loss of confidence of a damaged object."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArtifactScene:
+    """The detected objects of both images, and what decides which of them are damaged."""
+
+    edit: Edit
+    edited: tuple[str, ...]
+    """Labels of the object that the edit itself changes."""
+    before: Sequence[DetectedObject]
+    """Objects of the source image, from half the operating point on."""
+    after: Sequence[DetectedObject]
+    mask: BoolMask
+    """The edited region."""
+    point: float
+    """Minimum confidence of a detection."""
+    drop: float
+
+    @property
+    def edited_objects(self) -> list[DetectedObject]:
+        """Detections of the edited object in both images."""
+        return [detected for detected in (*self.before, *self.after) if self.is_edited(detected)]
+
+    @property
+    def certain(self) -> list[DetectedObject]:
+        """Certain objects of the source image, without the edited one."""
+        return [item for item in self.before if item.confidence >= self.point and not self.is_edited(item)]
+
+    def is_edited(self, detected: DetectedObject) -> bool:
+        """Return whether a detection is the edited object."""
+        return names_edited_object(detected.label, self.edited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,40 +167,11 @@ class ArtifactFindings:
     """Largest loss of confidence; 0 if there is none."""
 
 
-def paper_rule(
-    edit: Edit,
-    edited: tuple[str, ...],
-    before: Sequence[DetectedObject],
-    after: Sequence[DetectedObject],
-    mask: BoolMask,
-    point: float,
-    options: ArtifactOptions,
-) -> ArtifactFindings:
-    """Return objects on the mask that lost confidence, and those that vanished away from the edited object.
-
-    Args:
-        edit: the request
-        edited: labels of the object that the edit itself changes
-        before: objects of the source image, from half the operating point on
-        after: objects of the edited image, the same
-        mask: edited region
-        point: minimum confidence of a detection
-        options: threshold of the variant
-
-    """
-    del edit  # the paper's rule is the same for every edit type
-    edited_boxes = [
-        detected.box
-        for detected in (*before, *after)
-        if names_edited_object(detected.label, edited) and touches_mask(detected, mask)
-    ]
-    certain = [
-        detected
-        for detected in before
-        if detected.confidence >= point and not names_edited_object(detected.label, edited)
-    ]
-    candidates = affected_objects(certain, after, mask)
-    faded = [affected for affected in candidates if affected.after is not None and affected.drop > options.drop]
+def paper_rule(scene: ArtifactScene) -> ArtifactFindings:
+    """Return objects on the mask that lost confidence, and those that vanished away from the edited object."""
+    edited_boxes = [detected.box for detected in scene.edited_objects if touches_mask(detected, scene.mask)]
+    candidates = affected_objects(scene.certain, scene.after, scene.mask)
+    faded = [affected for affected in candidates if affected.after is not None and affected.drop > scene.drop]
     vanished = [
         affected
         for affected in candidates
@@ -193,46 +191,39 @@ MIN_INSIDE_FRACTION = 0.97
 """Objects inside the mask by this fraction were edited with it."""
 
 
-def released_rule(
-    edit: Edit,
-    edited: tuple[str, ...],
-    before: Sequence[DetectedObject],
-    after: Sequence[DetectedObject],
-    mask: BoolMask,
-    point: float,
-    options: ArtifactOptions,
-) -> ArtifactFindings:
+def released_rule(scene: ArtifactScene) -> ArtifactFindings:
     """Return objects whose confidence changed either way, filtered by size, and isolated ones."""
-    detected_before, detected_after = (
-        [detected for detected in objects if detected.confidence >= point] for objects in (before, after)
+    before, after = (
+        [detected for detected in objects if detected.confidence >= scene.point]
+        for objects in (scene.before, scene.after)
     )
     pairs = [
         AffectedObject(first, second)
-        for first in _partly_inside(detected_before, mask)
-        for second in _partly_inside(detected_after, mask)
+        for first in _partly_inside(before, scene.mask)
+        for second in _partly_inside(after, scene.mask)
         if first.label == second.label and boxes_overlap(first, second.box)
     ]
-    candidates = [pair for pair in pairs if not _barely_overlaps(pair, mask) and not _is_inside(pair, mask)]
-    faded = [pair for pair in candidates if abs(pair.drop) >= options.drop]
+    candidates = [pair for pair in pairs if not _barely_overlaps(pair, scene.mask) and not _is_inside(pair, scene.mask)]
+    faded = [pair for pair in candidates if abs(pair.drop) >= scene.drop]
     vanished: list[tuple[DetectedObject, Side]] = []
-    effect = EDIT_TYPES[edit.type].effect
+    effect = EDIT_TYPES[scene.edit.type].effect
     if effect == "adds":
-        vanished = [(detected, "source") for detected in _isolated(detected_before, detected_after, mask, edited)]
+        vanished = [(detected, "source") for detected in _isolated(before, after, scene)]
     elif effect == "removes":
-        vanished = [(detected, "edited") for detected in _isolated(detected_after, detected_before, mask, edited)]
+        vanished = [(detected, "edited") for detected in _isolated(after, before, scene)]
     losses = [*(abs(pair.drop) for pair in candidates), *(detected.confidence for detected, _ in vanished)]
     return ArtifactFindings(tuple(faded), tuple(vanished), max(0.0, *losses, 0.0))
 
 
 def _isolated(
-    objects: Sequence[DetectedObject], other_objects: Sequence[DetectedObject], mask: BoolMask, edited: tuple[str, ...]
+    objects: Sequence[DetectedObject], other_objects: Sequence[DetectedObject], scene: ArtifactScene
 ) -> list[DetectedObject]:
     """Return objects that overlap the mask and no box of the other image, without the edited object."""
     return [
         detected
         for detected in objects
-        if touches_mask(detected, mask)
-        and not names_edited_object(detected.label, edited)
+        if touches_mask(detected, scene.mask)
+        and not scene.is_edited(detected)
         and not any(boxes_overlap(detected, candidate.box) for candidate in other_objects)
     ]
 
@@ -264,7 +255,7 @@ def _object_fraction(detected: DetectedObject, mask: BoolMask) -> float:
     return float((detected.mask & mask).sum() / max(1, detected.mask.sum()))
 
 
-Rule = Callable[..., ArtifactFindings]
+Rule = Callable[[ArtifactScene], ArtifactFindings]
 
 PAPER = (
     "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988, "
@@ -309,11 +300,11 @@ class Artifacts(Protocol):
     uses = ("segmenter",)
     scores = SPECS
 
-    def __init__(self, name: str, rule: Rule, deviations: tuple[str, ...], options: ArtifactOptions) -> None:
+    def __init__(self, name: str, rule: Rule, deviations: tuple[str, ...], drop: float = DEFAULT_DROP) -> None:
         self.name = name
         self.deviations = deviations
         self._rule = rule
-        self._options = options
+        self._drop = drop
 
     def variant(self, options: Mapping[str, str]) -> Artifacts:
         """Return `artifacts[drop=0.1]`, with the smallest loss of confidence that counts."""
@@ -327,9 +318,7 @@ class Artifacts(Protocol):
             raise BadInputError(f"{self.name}[drop=…] takes a number, got '{options['drop']}'.") from error
         if not 0 <= drop <= 1:
             raise BadInputError(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
-        return Artifacts(
-            format_variant(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
-        )
+        return Artifacts(format_variant(self.name, options), self._rule, self.deviations, drop)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Score each method, both together, and the largest loss."""
@@ -340,18 +329,14 @@ class Artifacts(Protocol):
             return {spec.name: unchanged for spec in SPECS}
         words, point, images = artifact_labels(item.edit), operating_point(perception), (item.source, item.edited)
 
-        async def detect_with_outlines(outlined: set[BoxSides]) -> list[list[DetectedObject]]:
-            return await gather(*(_detect(perception, image, words, point, outlined) for image in images))
+        async def detect_scene(outlined: set[BoxSides]) -> ArtifactScene:
+            before, after = await gather(*(_detect(perception, image, words, point, outlined) for image in images))
+            return ArtifactScene(item.edit, words.edited, before, after, mask, point, self._drop)
 
-        async def apply_rule(outlined: set[BoxSides]) -> ArtifactFindings:
-            before, after = await detect_with_outlines(outlined)
-            return self._rule(item.edit, words.edited, before, after, mask, point, self._options)
-
-        before, after = await detect_with_outlines(set())
-        needed_outlines, optional_outlines = self._outlines_to_segment(words.edited, before, after, mask, point)
-        artifacts = await apply_rule(needed_outlines)
-        if optional_outlines and artifacts.largest <= self._options.drop:
-            artifacts = await apply_rule(needed_outlines | optional_outlines)
+        needed_outlines, optional_outlines = self._outlines_to_segment(await detect_scene(set()))
+        artifacts = self._rule(await detect_scene(needed_outlines))
+        if optional_outlines and artifacts.largest <= self._drop:
+            artifacts = self._rule(await detect_scene(needed_outlines | optional_outlines))
         return {
             "artifact": Score(float(bool(artifacts.faded or artifacts.vanished)), _evidence(artifacts, mask)),
             "artifact_score": Score(artifacts.largest),
@@ -359,40 +344,31 @@ class Artifacts(Protocol):
             "gone": Score(float(bool(artifacts.vanished))),
         }
 
-    def _outlines_to_segment(
-        self,
-        edited: tuple[str, ...],
-        before: Sequence[DetectedObject],
-        after: Sequence[DetectedObject],
-        mask: BoolMask,
-        point: float,
-    ) -> tuple[set[BoxSides], set[BoxSides]]:
+    def _outlines_to_segment(self, scene: ArtifactScene) -> tuple[set[BoxSides], set[BoxSides]]:
         """Return boxes whose outline decides about the mask, and those that matter only without artifacts."""
         if self._rule is not paper_rule:
             return {
                 detected.box
-                for detected in (*before, *after)
-                if detected.confidence >= point and touches_mask(detected, mask)
+                for detected in (*scene.before, *scene.after)
+                if detected.confidence >= scene.point and touches_mask(detected, scene.mask)
             }, set()
-        certain = [
-            detected
-            for detected in before
-            if detected.confidence >= point and not names_edited_object(detected.label, edited)
-        ]
-        lost = [affected for affected in affected_objects(certain, after, np.ones_like(mask)) if affected.drop > 0]
+        everywhere = np.ones_like(scene.mask)
+        lost = [affected for affected in affected_objects(scene.certain, scene.after, everywhere) if affected.drop > 0]
         vanished = [affected.before for affected in lost if affected.after is None]
-        edited_objects = [detected for detected in (*before, *after) if names_edited_object(detected.label, edited)]
         adjacent = [
-            detected for detected in edited_objects if any(boxes_overlap(missing, detected.box) for missing in vanished)
+            detected
+            for detected in scene.edited_objects
+            if any(boxes_overlap(missing, detected.box) for missing in vanished)
         ]
-        clear_losses = [
-            affected.before for affected in lost if affected.after is None or affected.drop > self._options.drop
-        ]
-        slight_losses = [
-            affected.before for affected in lost if affected.after is not None and affected.drop <= self._options.drop
-        ]
+        faded = [affected for affected in lost if affected.after is not None]
+        clear_losses = [*vanished, *(affected.before for affected in faded if affected.drop > self._drop)]
+        slight_losses = [affected.before for affected in faded if affected.drop <= self._drop]
         needed, optional = (
-            {detected.box for detected in objects if touches_mask(detected, mask) and not mask[detected.mask].all()}
+            {
+                detected.box
+                for detected in objects
+                if touches_mask(detected, scene.mask) and not scene.mask[detected.mask].all()
+            }
             for objects in ((*clear_losses, *adjacent), slight_losses)
         )
         return needed, optional
@@ -424,5 +400,5 @@ def _evidence(artifacts: ArtifactFindings, mask: BoolMask) -> tuple[Evidence, ..
     return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No object around the edit was damaged."))
 
 
-artifacts = Artifacts("artifacts", paper_rule, PAPER_DEVIATIONS, ArtifactOptions())
-artifacts_as_released = Artifacts("artifacts@released", released_rule, RELEASED_DEVIATIONS, ArtifactOptions())
+artifacts = Artifacts("artifacts", paper_rule, PAPER_DEVIATIONS)
+artifacts_as_released = Artifacts("artifacts@released", released_rule, RELEASED_DEVIATIONS)

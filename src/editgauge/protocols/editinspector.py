@@ -314,7 +314,7 @@ class EditInspector(Protocol):
         """Return the protocol with the judge that was named first, by the variant or by the run."""
         return EditInspector(self.judge or models.get("judge"), self._options)
 
-    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
+    def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:  # noqa: ARG002 - the same for every edit
         """Return the questions of all repetitions and orders, and those about feedback."""
         if self.judge is None:
             return {}

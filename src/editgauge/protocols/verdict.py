@@ -126,9 +126,9 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     )
 
 
-def decide_done(edit: float | None, success: float | None, kept: float | None) -> Done:
-    """Answer whether the edit was done, from three scores of `editgauge`; None for a score that does not exist."""
-    is_kept = kept is None or kept >= MIN_PARTLY
+def decide_done(edit: float | None, success: float | None, preservation: float | None) -> Done:
+    """Answer whether the edit was done, from the scores `edit`, `success` and `kept`; None for a missing score."""
+    is_kept = preservation is None or preservation >= MIN_PARTLY
     if edit is None:
         return "no" if success is not None and success < FALLBACK_NO and is_kept else "cannot tell"
     if edit < MAX_NO:

@@ -324,7 +324,7 @@ class SweepPoint(NamedTuple):
 
 
 class SweepLine(NamedTuple):
-    """Points that differ in the option alone."""
+    """Points that differ only in the option."""
 
     label: str
     """The other options of the variants; empty without any."""

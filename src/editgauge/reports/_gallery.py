@@ -122,7 +122,7 @@ def as_data_url(heat: Heat) -> str:
 
 
 FACTS = ("subject", "from", "to", "position", "source_caption", "target_caption")
-"""Parts of an edit that are shown in addition to its instruction."""
+"""Fields of an edit to display in addition to its instruction."""
 MAX_THREADS = 8
 """Each holds a few decoded images: a limit on memory."""
 MAX_EMBEDDED_OUTCOMES = 1_500
@@ -148,7 +148,7 @@ class Gallery:
         """Reason and detail of missing scores, by which values of the page refer to them."""
 
     def data(self, *, quiet: bool) -> Json:
-        """Make the pictures and return everything that the page draws the gallery from."""
+        """Write the images and return the data that the page draws the gallery from."""
         edits, distinct = [], dict[str, int]()
         pictures: list[Json] = []
         with (

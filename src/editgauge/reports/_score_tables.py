@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDE, NARROW = 220, 170
 """Widths of the marks in the overview and in the tables by edit type."""
 SHADES = 5
-"""Steps of the color scale: few enough to tell apart, with the number always next to the color."""
+"""Steps of the color scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ScoreTable:
 
     @property
     def folded(self) -> list[str]:
-        """The edit types at which no method has this score: listed, not drawn."""
+        """The edit types for which no method has this score: listed without a plot."""
         return [
             kind
             for kind, row in self.rows.items()

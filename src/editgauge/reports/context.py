@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 MAX_OUTCOMES, SAMPLE_SIZE = 100_000, 5_000
-"""Of more outcomes than the first only that many edits are shown individually: a browser opens the page in seconds."""
+"""With more outcomes than the first, the gallery shows a sample of this many edits, so that the page opens quickly."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Context:
 
     run: Run
     gallery_note: str = ""
-    """What a reader of the gallery should know first."""
+    """A note above the gallery."""
     agreement: Agreement | None = None
-    """How far the scores agree with people, when it is known what people said."""
+    """Agreement of the scores with people, if ratings or choices were given."""
 
     @cached_property
     def methods(self) -> list[str]:
@@ -73,7 +73,7 @@ class Context:
 
     @cached_property
     def interval_methods(self) -> list[str]:
-        """The methods by which the intervals of the means were made, as they name themselves."""
+        """Names of the methods that computed the intervals of the means."""
         return sorted({cell.mean.method for cell in self.cells if cell.mean and cell.mean.method})
 
     @cached_property
@@ -127,7 +127,7 @@ class Context:
 
     @cached_property
     def sample(self) -> frozenset[str] | None:
-        """The edits that are shown individually, drawn at random when there are very many; None for all of them."""
+        """The edits of the gallery, a random sample if there are very many; None for all."""
         if self.counts.outcomes <= MAX_OUTCOMES or len(self.run.edits) <= SAMPLE_SIZE:
             return None
         indices = set(Random(0).sample(range(len(self.run.edits)), SAMPLE_SIZE))  # noqa: S311 - no secret
@@ -135,7 +135,7 @@ class Context:
 
     @property
     def sample_note(self) -> str:
-        """What a reader of a sample must know."""
+        """A note that the gallery is a sample; empty if it is not."""
         if self.sample is None:
             return ""
         sample, total = f"{len(self.sample):,}", f"{len(self.run.edits):,}"
@@ -143,7 +143,7 @@ class Context:
 
     @cached_property
     def by_edit(self) -> dict[str, list[ScoredOutcome]]:
-        """The outcomes of every edit that is shown, edits in the benchmark's order."""
+        """The outcomes of every edit of the gallery, in the benchmark's order."""
         try:
             return read_outcomes(self.run, self.sample)
         except BadRunError:  # damaged evidence, which the page reports
@@ -151,7 +151,7 @@ class Context:
 
     @cached_property
     def outcomes(self) -> list[ScoredOutcome]:
-        """All outcomes that are shown: everything, unless there is a `sample`."""
+        """All outcomes of the gallery."""
         return [outcome for group in self.by_edit.values() for outcome in group]
 
     @cached_property
@@ -179,7 +179,7 @@ class Context:
 
     @cached_property
     def judged(self) -> int | None:
-        """Of how many outcomes some protocol says whether the edit was done; None when none ever does."""
+        """Number of outcomes with a score on whether the edit was done; None without such a protocol."""
         keys = self.answers.get("done")
         return self.tally.with_any(keys) if keys else None
 
@@ -221,7 +221,11 @@ def with_code(text: str) -> Markup:
 def _templates() -> Environment:
     environment = open_templates(__package__ or "")
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
-    environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
+    environment.filters |= {
+        "without_folders": words.without_folders,
+        "with_code": with_code,
+        "breakable": words.breakable,
+    }
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
     environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": format_count}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

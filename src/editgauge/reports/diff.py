@@ -1,4 +1,4 @@
-"""The verb `diff`: what differs between two runs, in tables, and as a page of what got better and what got worse."""
+"""The verb `diff`: differences between two runs, as tables and as a page of improved and worsened outcomes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from editgauge._render import text as words
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html, directed
-from editgauge.analysis.diff import RunDifference, difference
+from editgauge.analysis.diff import RunDifference, SignatureDifference, compare_signatures, difference
 from editgauge.analysis.outcomes import scored_outcomes, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 STYLES = ("base", "first", "tables", "changes", "media")
 SCRIPTS = ("theme", "leaderboard")
 MAX_EXAMPLES = 12
-"""Outcomes that got better, and that got worse, with their pictures."""
+"""Number of improved and of worsened outcomes with images."""
 MIN_CHANGE = 0.01
-"""A change by a smaller share of the scale is none to look at."""
+"""Smallest change worth listing, as a share of the scale."""
 OLD, NEW = "first", "second"
 
 
-def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> RunDifference:
+def diff(
+    first: str | Path, second: str | Path, *, report: str | Path | None = None, signature: bool = False
+) -> RunDifference | SignatureDifference:
     """Show what differs between two runs, and what caused the change of each mean.
 
     The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
@@ -46,14 +48,20 @@ def diff(first: str | Path, second: str | Path, *, report: str | Path | None = N
     Example:
         $ editgauge diff run-of-yesterday run
         $ editgauge diff run-of-yesterday run --report changes.html
+        $ editgauge diff run-of-yesterday run --signature
         >>> editgauge.diff("run-of-yesterday", "run")
 
     Args:
         first: run folder.
         second: another run folder.
         report: .html file to write: what got better and what got worse from the first run to the second, as pictures.
+        signature: only compare what shaped the numbers; instead of a run folder, the line of a signature may be given.
 
     """
+    if signature:
+        if report is not None:
+            raise BadInputError("`report` compares scores; leave out `signature`.")
+        return compare_signatures(str(first), str(second))
     changes = difference(first, second)
     if report is not None:
         write_changes(Run.open(Path(first)), Run.open(Path(second)), changes, Path(report))
@@ -78,7 +86,7 @@ class ChangedOutcome:
     edit: str
     method: str
     pictures: list[tuple[str, str]]
-    """What it is, and its address; an empty address where there is no picture."""
+    """Caption and URL; the URL is empty if there is no image."""
     lines: list[str]
     """What moved, the largest change first."""
     same_pixels: bool

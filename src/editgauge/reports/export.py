@@ -1,4 +1,4 @@
-"""The rows of a run for other programs, as bytes that come part by part: a million of them never are in memory."""
+"""Exports of a run for other programs, streamed so that a million rows are never in memory at once."""
 
 from __future__ import annotations
 
@@ -50,17 +50,16 @@ if TYPE_CHECKING:
     from editgauge.protocols.unibench._rules import Means
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
-"""Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
-quotes is cut to the file and its folder."""
+"""No paths or times, so that the same scores give the same bytes on every machine; paths in details are shortened."""
 ROWS_AT_ONCE = 10_000
 ROWS_PER_CHUNK = 1 << 15
 """A multiple of the 1,024 rows that pyarrow writes at a time, so that the bytes of a Parquet file are those of a table
 written in one piece."""
 CHUNKS_PER_GROUP = 32
-"""Of a group of rows in a Parquet file, which is held and written at once: the million rows that pyarrow takes."""
+"""Chunks per row group of a Parquet file: a million rows, the default of pyarrow."""
 TYPES = {"seed": pa.int64(), "value": pa.float64()}
 GROUP = "group_"
-"""Before the name of a benchmark's own division, in the columns behind the others."""
+"""Prefix of columns with the groups that the benchmark defines."""
 
 
 VERDICT_COLUMNS = ("done", "kept", "quality", "confidence", "because")
@@ -143,7 +142,7 @@ class _Lines(list[str]):
         self.append(line.removesuffix("\r\n") + "\n")
 
     def taken(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the content since the last call."""
         content = "".join(self).encode()
         self.clear()
         return content
@@ -168,7 +167,7 @@ def as_parquet(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[bytes]
 
 
 class _Sink(RawIOBase):
-    """A stream that keeps what is written until it is taken."""
+    """A stream that buffers content until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -181,7 +180,7 @@ class _Sink(RawIOBase):
         return len(self._parts[-1])
 
     def taken(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the content since the last call."""
         content = b"".join(self._parts)
         self._parts.clear()
         return content

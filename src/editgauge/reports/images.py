@@ -43,7 +43,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoded:
-    """An image that can be shown."""
+    """A decoded image."""
 
     pixels: Pixels
     changed: bool
@@ -52,13 +52,13 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """An image that cannot be shown, and why."""
+    """An image that cannot be displayed, and why."""
 
     problem: str
 
 
 def decode(file: ScoredImage) -> Decoded | Absent:
-    """Read the image as it is now, or return why it cannot be shown."""
+    """Read the image file, or return why it cannot be displayed."""
     try:
         pixels = read_image(Path(file.path))
     except BadImageError as problem:
@@ -160,7 +160,7 @@ class Album:
         names = [self._keep(_jpeg(pixels)) for pixels in ([small] if small is large else [small, large])]
         (height, width), (rows, columns) = small.shape[:2], picture.pixels.shape[:2]
         copies: Json = {"small": names[0], "large": names[-1], "width": width, "height": height}
-        copies |= {"frame": list(working_size(columns, rows))}  # evidence has coordinates of what was measured
+        copies |= {"frame": list(working_size(columns, rows))}  # evidence has coordinates of the image as it was scored
         self._used[key] = {**copies, "changed": True} if picture.changed else copies
         return self._used[key]
 
@@ -215,7 +215,7 @@ def _read_index(path: Path) -> dict[str, Json]:
 
 
 def _write_unsynced(path: Path, content: bytes) -> None:
-    """Write a file atomically, but without waiting for the disk: a report can be made again."""
+    """Write a file atomically, without waiting for the disk: a report can be regenerated."""
     draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}{path.suffix}")
     try:
         draft.write_bytes(content)

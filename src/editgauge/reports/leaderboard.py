@@ -114,9 +114,9 @@ class StandingsTable:
     trade_off: Markup | None
     """Edit done against rest kept; None when nothing answers both."""
     ranks: dict[tuple[str, str, str], Rank]
-    """Protocol, score and player to the place; a method that leaves the source as it is has none."""
+    """Rank by protocol, score and player; methods that return the source unchanged have none."""
     fragile: frozenset[tuple[str, str, str]]
-    """Protocol, score and player whose place rests on a verdict that missing scores could overturn."""
+    """Protocol, score and player whose rank missing scores could change."""
     warnings: list[str]
     figures: dict[str, dict[str, str]]
     """What the papers print: figure to player to its number with interval."""

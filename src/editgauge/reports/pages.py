@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
-"""Tells a page of ours, which may be refreshed, from anyone else's, which may not be touched."""
+"""Marks pages that EditGauge wrote and may overwrite."""
 
 
 def page_in(folder: str | Path, name: str) -> Path:

@@ -26,7 +26,7 @@ from editgauge.reports.pages import claim_html_file, frame
 from editgauge.results import Run, RunSource
 
 MARKER = "editgauge-report.json"
-"""Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
+"""Marks folders that EditGauge wrote and may overwrite."""
 OURS = "editgauge"
 PAGE = "index.html"
 IMAGE_FOLDER = "pictures"
@@ -62,11 +62,11 @@ class PageSection(NamedTuple):
     title: str
     content: Markup
     tab: str
-    """Sections of one tab are shown together."""
+    """The tab that holds the section."""
 
 
 class Tab(NamedTuple):
-    """A part of the report that is shown on its own."""
+    """A tab of the report with its sections."""
 
     title: str
     parts: list[PageSection]

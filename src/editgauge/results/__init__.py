@@ -19,6 +19,7 @@ from editgauge.results._score_columns import LabelColumn, Rows, ScoreColumns
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.results.run import Run, RunSource, label_methods
 from editgauge.results.sets import SetScore
+from editgauge.results.signature import Signature
 from editgauge.results.writer import RunWriter
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "ScoreKey",
     "ScoreRecord",
     "SetScore",
+    "Signature",
     "label_methods",
 ]

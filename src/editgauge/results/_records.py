@@ -118,6 +118,7 @@ class ScoreRecord:
             "reason": self.reason,
             "higher_is_better": self.higher_is_better,
             "range": self.range,
+            "signature": self.signature,
             "evidence": [to_json(piece) for piece in (*explanation, *self.evidence)] if with_evidence else [],
         }
 

@@ -23,6 +23,7 @@ from editgauge.results._score_columns import ScoreColumns
 from editgauge.results.edits import read_edits, read_inputs
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, read_sets
+from editgauge.results.signature import Signature, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -221,9 +222,13 @@ class Run:
         """Return name, direction and range of a score."""
         return next(spec for spec in self.manifest.protocols[protocol].scores if spec.name == name)
 
+    def signature(self, protocol: str) -> Signature:
+        """Return everything that shaped the scores of a protocol, as one line that can be compared."""
+        return signature_of(self.manifest, protocol)
+
     def records(self, key: ScoreKey) -> tuple[ScoreRecord, ...]:
         """Return the scores of one outcome and protocol, with their evidence."""
-        evidence = self.evidence(key)
+        evidence, signature = self.evidence(key), str(self.signature(key.protocol))
         rows = self._rows_of(self.table, key).select(["name", "value", "reason", "detail"]).to_pylist()
         return tuple(
             ScoreRecord(
@@ -233,6 +238,7 @@ class Run:
                 reason=row["reason"],
                 detail=row["detail"],
                 evidence=tuple(evidence.get(row["name"], ())),
+                signature=signature,
             )
             for row in rows
         )

@@ -101,6 +101,7 @@ class ScoreAnswer(BaseModel):
     reason: str | None
     higher_is_better: bool
     range: tuple[float, float]
+    signature: str = Field("", description="everything that shaped the value, in one line")
     evidence: tuple[dict[str, Any], ...] = ()
 
 

@@ -15,9 +15,9 @@ from safetensors.torch import save_file
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
-from editgauge.models._factory import make_model
 from editgauge.models.hub._network import IMAGENET_MEAN, IMAGENET_STD
 from editgauge.models.hub.dreamsim import CLIP_MEAN, CLIP_STD, DreamSim
+from editgauge.models.profiles import make_model
 from editgauge.models.roles import PerceptualDistance
 
 pytestmark = pytest.mark.slow

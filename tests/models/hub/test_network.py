@@ -20,9 +20,9 @@ from safetensors.torch import load_file, save_file
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, MissingExtraError
-from editgauge.models._factory import FAMILIES, by_address
 from editgauge.models.hub._network import NO_HASH
 from editgauge.models.hub.embedders import ClipEmbedder, DinoEmbedder
+from editgauge.models.profiles import FAMILIES, by_address
 from editgauge.models.weights import MissingWeightsError
 
 pytestmark = pytest.mark.slow
@@ -234,7 +234,7 @@ def test_importing_and_making_models_costs_no_torch() -> None:
     program = """
         import sys
         from editgauge.models.catalog import MODELS
-        from editgauge.models._factory import by_address
+        from editgauge.models.profiles import by_address
         made = [by_address(row.target) for row in MODELS.values() if row.is_of_hub]
         made.append(by_address("owl:google/owlv2-large-patch14"))
         assert len(made) > 25 and not {"torch", "transformers"} & sys.modules.keys()

@@ -12,8 +12,8 @@ import skimage.data
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.models._factory import make_models
 from editgauge.models.lite.migan import MiGan
+from editgauge.models.profiles import make_models
 from editgauge.models.roles import Inpainter
 from editgauge.models.weights import available
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 from editgauge.errors import UnscorableError
 from editgauge.metrics.embeddings import cosine_similarity, directional_similarity, unit_vectors
 from editgauge.protocols.augclip._hyperplane import (
-    CLASSIFIERS,
     MIN_WEIGHT,
     Classifier,
     Hyperplane,
@@ -77,7 +76,7 @@ def test_a_hyperplane_off_the_origin_is_found_with_its_offset() -> None:
     assert plane.misclassified(target, source) == 1.0
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("classifier", get_args(Classifier))
 @given(seed=st.integers(0, 10_000), sources=st.integers(2, 12), targets=st.integers(2, 12))
 @settings(max_examples=15)
 def test_the_least_change_ends_on_the_hyperplane(classifier: Classifier, seed: int, sources: int, targets: int) -> None:
@@ -101,7 +100,7 @@ def test_a_source_on_the_target_side_stays_where_it_is() -> None:
     assert ideal_similarity(already, already, plane.modification(already)) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("classifier", get_args(Classifier))
 @pytest.mark.parametrize("sums", [False, True])
 def test_the_order_of_attributes_changes_no_digit(classifier: Classifier, sums: bool) -> None:
     source, target = sets(3, 9, 14)
@@ -204,7 +203,7 @@ def test_the_quick_solver_gives_what_scikit_learn_gives_for_the_whole_vectors() 
     assert plane.b == pytest.approx(plain.intercept_[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("classifier", get_args(Classifier))
 @pytest.mark.parametrize(("sources", "targets"), [(1, 1), (1, 6), (6, 1)])
 def test_a_single_attribute_is_enough_on_either_side(classifier: Classifier, sources: int, targets: int) -> None:
     source, target = sets(2, sources, targets)
@@ -220,7 +219,7 @@ def test_lda_weighs_directions_by_the_scatter_within_the_sets() -> None:
     assert plane.side(np.zeros(2)) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("classifier", get_args(Classifier))
 def test_equal_sets_have_no_hyperplane(classifier: Classifier) -> None:
     same = np.eye(3)[:2]
     with pytest.raises(ValueError, match="no hyperplane parts"):

@@ -22,8 +22,8 @@ def no_synonyms(word: str) -> tuple[str, ...]:
 
 def test_bleu_by_hand() -> None:
     """Three of four words, two of three pairs, one of two triples, and a four-word run halved by smoothing."""
-    found = bleu("a red car vanished", ["a red car stayed"])
-    assert found == pytest.approx((3 / 4 * 2 / 3 * 1 / 2 * 1 / 2) ** (1 / 4))
+    result = bleu("a red car vanished", ["a red car stayed"])
+    assert result == pytest.approx((3 / 4 * 2 / 3 * 1 / 2 * 1 / 2) ** (1 / 4))
 
 
 def test_rouge_by_hand() -> None:
@@ -36,10 +36,10 @@ def test_rouge_by_hand() -> None:
 
 def test_meteor_by_hand() -> None:
     """Four words in one piece: 1 - 0.5 (1/4)^3. Without the synonym three match, in two pieces."""
-    said, wanted = "the sofa was removed", "the couch was removed"
+    said, expected = "the sofa was removed", "the couch was removed"
     same = {"sofa": ("couch",)}
-    assert meteor(said, [wanted], lambda word: same.get(word, ())) == pytest.approx(1 - 0.5 / 64)
-    assert meteor(said, [wanted], no_synonyms) == pytest.approx(3 / 4 * (1 - 0.5 * (2 / 3) ** 3))
+    assert meteor(said, [expected], lambda word: same.get(word, ())) == pytest.approx(1 - 0.5 / 64)
+    assert meteor(said, [expected], no_synonyms) == pytest.approx(3 / 4 * (1 - 0.5 * (2 / 3) ** 3))
 
 
 def test_cider_by_hand() -> None:

@@ -210,7 +210,7 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     served.plan = answer
     about = item(box_mask((64, 96), 40, 20, 70, 50))
     scores = scored(served, blip, about)
-    found = {name: each.value if isinstance(each, Score) else each.reason for name, each in scores.items()}
+    found = {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
     assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
     (asked,) = [text for text in served.seen if "Answer:" in text]
     captioner = HubCaptioner(blip, device="cpu")
@@ -218,7 +218,7 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     (before,) = re.findall(r"^Before: (.*)$", asked, re.MULTILINE)[1:]
     assert before in looks
     assert "Request: let there be a cat on the sofa\n" in asked
-    assert all(isinstance(each["messages"][0]["content"], str) for each in served.requests)
+    assert all(isinstance(entry["messages"][0]["content"], str) for entry in served.requests)
 
 
 def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
@@ -241,7 +241,7 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
     served.plan = answer
     scores = asyncio.run(score())
     assert scores["main_matched"] == Score(0.0, scores["main_matched"].evidence)
-    looks = [each for each in served.requests if isinstance(each["messages"][0]["content"], list)]
+    looks = [entry for entry in served.requests if isinstance(entry["messages"][0]["content"], list)]
     assert len(looks) == 6  # three of each picture, one at a time
     (asked,) = [text for text in served.seen if "Answer:" in text]
     assert "Before: A cat on a sofa.\nAfter: A cat on a sofa.\n" in asked

@@ -42,16 +42,16 @@ def test_the_order_of_differences_does_not_matter(
 def test_both_rates_are_shares_and_undefined_only_of_nothing(
     human: list[Triplet], model: list[Triplet], flags: dict[str, bool]
 ) -> None:
-    found = agreement(human, model, alike, **flags)
-    for rate, of in ((found.precision, human), (found.hallucination, model)):
+    result = agreement(human, model, alike, **flags)
+    for rate, of in ((result.precision, human), (result.hallucination, model)):
         assert (rate is None) == (not of)
         assert rate is None or 0 <= rate <= 1
 
 
 @given(TRIPLETS.filter(bool), FLAGS)
 def test_the_same_list_is_found_whole(told: list[Triplet], flags: dict[str, bool]) -> None:
-    found = agreement(told, told, alike, **flags)
-    assert (found.precision, found.hallucination) == (1.0, 0.0)
+    result = agreement(told, told, alike, **flags)
+    assert (result.precision, result.hallucination) == (1.0, 0.0)
 
 
 @given(TRIPLETS.filter(bool), TRIPLETS.filter(bool), st.booleans())
@@ -79,8 +79,8 @@ def test_pairs_are_chosen_so_that_most_differences_find_one() -> None:
     """The first of the human's could take either; greedily it would take the only one that fits the second."""
     human = [Triplet(None, "dog", "Add"), Triplet(None, "red dog", "Add")]
     model = [Triplet(None, "red dog", "Add"), Triplet(None, "dog", "Add")]
-    found = agreement(human, model, lambda one, other: one == "dog" or other == "red dog")
-    assert found.matched_count == 2
+    result = agreement(human, model, lambda one, other: one == "dog" or other == "red dog")
+    assert result.matched_count == 2
 
 
 def test_two_of_one_kind_count_for_one_only() -> None:
@@ -147,14 +147,14 @@ CASES = {
 
 @pytest.mark.parametrize("caption", CASES)
 def test_the_rules_read(caption: str) -> None:
-    assert [str(found) for found in read_triplets(caption)] == CASES[caption]
+    assert [str(result) for result in read_triplets(caption)] == CASES[caption]
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_them(text: str) -> None:
-    for found in read_triplets(text):
-        assert found.action in ACTIONS
-        assert found.source or found.target
+    for result in read_triplets(text):
+        assert result.action in ACTIONS
+        assert result.source or result.target
 
 
 @given(

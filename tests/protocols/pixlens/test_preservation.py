@@ -23,7 +23,7 @@ def test_the_same_picture_keeps_its_points_and_noise_loses_them(photo: Pixels) -
 def test_points_are_found_where_the_picture_was_moved_to(photo: Pixels) -> None:
     everywhere = np.ones(photo.shape[:2], np.bool_)
 
-    found = match_keypoints(photo, np.roll(photo, (6, 11), axis=(0, 1)), everywhere, everywhere).points
+    result = match_keypoints(photo, np.roll(photo, (6, 11), axis=(0, 1)), everywhere, everywhere).points
 
-    moved = np.array([(new_x - x, new_y - y) for (x, y), (new_x, new_y) in found])
+    moved = np.array([(new_x - x, new_y - y) for (x, y), (new_x, new_y) in result])
     assert np.median(moved, axis=0) == pytest.approx((11, 6), abs=0.1)

@@ -80,8 +80,8 @@ FORMULA = "{mean: [a, b]}"
     ],
 )
 def test_formulas_that_cannot_work_are_refused(tmp_path: Path, formula: str, expected: str) -> None:
-    found = faults(tmp_path, FORMULA, formula)
-    assert any(expected in fault for fault in found), found
+    result = faults(tmp_path, FORMULA, formula)
+    assert any(expected in fault for fault in result), result
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,14 @@ def test_formulas_that_cannot_work_are_refused(tmp_path: Path, formula: str, exp
     ],
 )
 def test_files_that_cannot_work_are_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    found = faults(tmp_path, old, new)
-    assert any(expected in fault for fault in found), found
+    result = faults(tmp_path, old, new)
+    assert any(expected in fault for fault in result), result
 
 
 def test_all_faults_are_listed_at_once(tmp_path: Path) -> None:
-    found = faults(tmp_path, "{name: total, about: both, range: [1, 5], is: {mean: [a, b]}}",
+    result = faults(tmp_path, "{name: total, about: both, range: [1, 5], is: {mean: [a, b]}}",
                    "{name: a, about: both, range: [1, 5], is: z}\nanswers: {done: nothing}")  # fmt: skip
-    assert len(found) == 3
+    assert len(result) == 3
 
 
 @pytest.mark.timeout(20)

@@ -93,7 +93,7 @@ def test_the_section_is_there_only_when_people_spoke(
     section = page.section("agreement")
     assert len(section.all("svg", "profile")) == 2, "an order of two methods has no correlation to draw"
     assert len(section.all("table", "people")) == 4
-    assert "Ratings: 48 of outcomes of this run; 1 of others, left out." in section.said()
+    assert "Ratings: 48 of outcomes of this run; 1 about other outcomes, excluded." in section.said()
     without = as_page(report(run, out=tmp_path / "without", quiet=True))
     assert "agreement" not in [each.attributes["id"] for each in without.root.all("section")]
 

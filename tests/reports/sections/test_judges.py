@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from editgauge.audits.judges.side_by_side import side_by_side
+from editgauge.audits.side_by_side import side_by_side
 from editgauge.reports.report import report
 from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry

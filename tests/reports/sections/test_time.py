@@ -69,6 +69,6 @@ def test_only_a_run_with_a_profile_has_the_section(
     shown = time_section.render(Context(Run.open(folder)))
     assert shown is not None
     assert "1.5 seconds of work in 1 process with 2.5 seconds" in shown
-    assert "decoding pictures" in shown
+    assert "decoding images" in shown
     assert "omits 1,200 spans" in shown
     assert "<table" not in shown, "no model was asked"

@@ -240,7 +240,7 @@ class Painted(Method):
 
     def settings(self) -> dict[str, Any]:
         """Return the model that fills holes."""
-        from editgauge.models._factory import describe
+        from editgauge.models.profiles import describe
 
         return describe({"inpainter": self._inpainter})
 
@@ -257,7 +257,7 @@ class Painted(Method):
 
     @cached_property
     def _model(self) -> Inpainter:
-        from editgauge.models._factory import make_models
+        from editgauge.models.profiles import make_models
 
         return cast("Inpainter", make_models({"inpainter": self._inpainter})["inpainter"])
 

@@ -40,20 +40,44 @@ class FromCatalog:
     """Base class of small models whose weights are listed in the catalog.
 
     Args:
-        weights: another file than the catalog's, or a folder with all its files where there are several
-        threads: one by default, because several processes share the cores
+        weights: another file than the catalog's, or a folder with all its files where there are several.
+        threads: one by default, because several processes share the cores.
 
     """
 
+    role: str
+    id: str
     weights: tuple[str, ...] = ()
+    side: int | None = None
+    """Of the square that the network sees; None if images keep their shape."""
 
     def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
         self._weights = weights
         self._threads = threads
 
+    @property
+    def card(self) -> ModelCard:
+        """Identity of the model, from the catalog entries of its weights."""
+        entries = [entry_of(name) for name in self.weights]
+        return ModelCard(
+            role=self.role,
+            id=self.id,
+            revision=", ".join(str(entry.carrier) for entry in entries),
+            sha256=sha256_of_set(file.sha256 for entry in entries for file in entry.files),
+            license=", ".join(dict.fromkeys(entry.license for entry in entries)),
+            input_size=None if self.side is None else (self.side, self.side),
+            settings=self._settings(),
+        )
+
+    def _settings(self) -> dict[str, str | int | float]:
+        """Return what else decides an answer, for the card."""
+        return {}
+
     def _file(self, name: str) -> Path:
-        """Return the path of one file of the first set of weights."""
-        return self._weights / name if self._weights else weights_of(self.weights[0]).path(name)
+        """Return the path of one file of the first set of weights; the set may be a single file."""
+        if self._weights is None:
+            return weights_of(self.weights[0]).path(name)
+        return self._weights / name if self._weights.is_dir() else self._weights
 
 
 def library(name: str, feature: str, extra: str = "lite") -> ModuleType:
@@ -62,26 +86,6 @@ def library(name: str, feature: str, extra: str = "lite") -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise MissingExtraError(feature, [error.name or name], extra=extra) from error
-
-
-def card_of(
-    weights: str | tuple[str, ...],
-    role: str,
-    id: str,  # noqa: A002 - the word of the card
-    input_size: tuple[int, int] | None = None,
-    **settings: str | int | float,
-) -> ModelCard:
-    """Build the card of a model from the catalog entries of its weights."""
-    entries = [entry_of(name) for name in ((weights,) if isinstance(weights, str) else weights)]
-    return ModelCard(
-        role=role,
-        id=id,
-        revision=", ".join(str(entry.carrier) for entry in entries),
-        sha256=sha256_of_set(file.sha256 for entry in entries for file in entry.files),
-        license=", ".join(dict.fromkeys(entry.license for entry in entries)),
-        input_size=input_size,
-        settings=settings,
-    )
 
 
 def onnx_session(model: Path | bytes, feature: str, threads: int, *, one_size: bool = False) -> Any:

@@ -19,13 +19,10 @@ from editgauge.models.lite._runtime import (
     Floats,
     FromCatalog,
     Graph,
-    card_of,
     litert,
     litert_outputs,
     onnx_session,
 )
-from editgauge.models.roles import ModelCard
-from editgauge.models.weights import weights_of
 from editgauge.models.weights._pickles import arrays_of
 
 EFFICIENTNET_EPSILON = 1e-3
@@ -36,6 +33,7 @@ EFFICIENTNET_STRIDED = frozenset({1, 4, 7, 15})
 
 
 class _ImageNetClassifier(FromCatalog, ABC):
+    role = "classifier"
     name: str
     id: str
     side: int
@@ -43,17 +41,8 @@ class _ImageNetClassifier(FromCatalog, ABC):
     """Measured on 75 boxes of photographs: 69% of the right words reach it, and 0.3% of the wrong ones."""
     batch = 8
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.name,
-            "classifier",
-            self.id,
-            (self.side, self.side),
-            operating_point=self.operating_point,
-            resize="to the whole square",
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"operating_point": self.operating_point, "resize": "to the whole square"}
 
     @property
     def vocabulary(self) -> str:
@@ -111,7 +100,7 @@ class EfficientNetLite3(_ImageNetClassifier):
 
     @cached_property
     def _network(self) -> Any:
-        return litert(self._weights or weights_of(self.name).path("efficientnet_lite3.tflite"), self.id, self._threads)
+        return litert(self._file("efficientnet_lite3.tflite"), self.id, self._threads)
 
 
 def _efficientnet_graph(weights: Mapping[str, Floats]) -> bytes:
@@ -167,16 +156,14 @@ class Places365(FromCatalog):
     SUN attribute database.
     """
 
+    role = "scene_classifier"
+    side = PLACES_SIDE
     id = "Places365 WideResNet-18"
     weights = ("places365",)
     batch = 8
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights, "scene_classifier", self.id, (PLACES_SIDE, PLACES_SIDE), resize="to the whole square"
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"resize": "to the whole square"}
 
     def classify_scenes(self, images: Sequence[Pixels]) -> list[SceneScores]:
         """Return scene probabilities and attribute margins of each image."""

@@ -14,11 +14,9 @@ from PIL import Image
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
-from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs
-from editgauge.models.roles import ModelCard
+from editgauge.models.lite._runtime import FromCatalog, litert, litert_outputs
 from editgauge.models.vocabulary import resolve
 from editgauge.models.vocabulary.coco import coco_words
-from editgauge.models.weights import weights_of
 
 Boxes = NDArray[np.float32]
 """One row per object: left, top, right, bottom."""
@@ -31,6 +29,7 @@ class CocoDetector(FromCatalog, ABC):
     better on 65 photographs (`docs/explanation/operating-points.md`).
     """
 
+    role = "detector"
     name: str
     """Of its weights in the catalog."""
     id: str
@@ -39,17 +38,8 @@ class CocoDetector(FromCatalog, ABC):
     operating_point: float
     batch = 8
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.name,
-            "detector",
-            self.id,
-            (self.side, self.side),
-            operating_point=self.operating_point,
-            resize="bilinear, to the whole square",
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"operating_point": self.operating_point, "resize": "bilinear, to the whole square"}
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -101,7 +91,7 @@ BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{index}" for ind
 class _EfficientDet(CocoDetector):
     @cached_property
     def _network(self) -> Any:
-        return litert(self._weights or weights_of(self.name).path(f"{self.name}.tflite"), self.id, self._threads)
+        return litert(self._file(f"{self.name}.tflite"), self.id, self._threads)
 
     def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:
         outputs = litert_outputs(self._network, square)
@@ -148,7 +138,7 @@ class SsdMobileNetV2(CocoDetector):
     def _net(self) -> Any:
         import cv2
 
-        folder = self._weights or weights_of(self.name).path(GRAPH).parent
+        folder = self._file(GRAPH).parent
         return cv2.dnn.readNetFromTensorflow(str(folder / GRAPH), str(folder / TEXT))
 
     def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:

@@ -24,14 +24,11 @@ from editgauge.models.lite._runtime import (
     Floats,
     FromCatalog,
     Graph,
-    card_of,
     imagenet_scaled,
     int8_products,
     library,
     onnx_session,
 )
-from editgauge.models.roles import ModelCard
-from editgauge.models.weights import weights_of
 from editgauge.models.weights._pickles import arrays_of
 
 AUGNET_SHORTER_SIDE = 350
@@ -50,14 +47,13 @@ class AugNet(FromCatalog):
     labels; its last layer gives 768 numbers between -1 and 1.
     """
 
+    role = "image_embedder"
     batch = 4
     id = "AugNet ResNet-50"
     weights = ("augnet",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(self.weights, "image_embedder", self.id, shorter_side=AUGNET_SHORTER_SIDE)
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"shorter_side": AUGNET_SHORTER_SIDE}
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """Return one vector per image, not normalized."""
@@ -128,15 +124,14 @@ class DinoV2Small(FromCatalog):
     (`docs/decisions/0021-int8-tokens.md`), keys with the published weights as they are. Oquab et al. 2023.
     """
 
+    role = "image_embedder"
+    side = DINO_SIDE
     batch = 4
     id = "DINOv2 ViT-S/14"
     weights = ("dinov2-s14",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        settings = {"resize": "area, to the whole square", "output": "last norm", "tokens": "int8"}
-        return card_of(self.weights, "image_embedder", self.id, (DINO_SIDE, DINO_SIDE), **settings)
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"resize": "area, to the whole square", "output": "last norm", "tokens": "int8"}
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """Return the class token of each image."""
@@ -173,7 +168,7 @@ class DinoV2Small(FromCatalog):
         return self._ready(self._cut(LAST_ATTENTION, 3 * DINO_LENGTH))
 
     def _cut(self, output: str, length: int) -> Any:
-        return _cut_at(self._weights or weights_of(self.weights[0]).path(DINO_FILE), output, length)
+        return _cut_at(self._file(DINO_FILE), output, length)
 
     def _ready(self, network: Any) -> Any:
         return onnx_session(network.SerializeToString(), self.id, self._threads, one_size=True)
@@ -204,7 +199,7 @@ FID_LAYERS = {64: "pool0", 192: "pool1", 768: "mixed_7"}
 """Where the shallower features are taken, as the usual programs for FID do: the mean over the places of that layer."""
 
 
-class InceptionFid:
+class InceptionFid(FromCatalog):
     """Role `fid_features`: needs torch.
 
     The 2,048 numbers before the last layer (Heusel et al. 2017). Shallower layers have 64, 192 or 768 numbers, which
@@ -213,13 +208,15 @@ class InceptionFid:
     and touches nothing else. The hash of the weights ensures that it is this one.
     """
 
+    role = "fid_features"
+    side = FID_SIDE
     batch = 8
     id = "Inception (2015-12-05)"
     weights = ("inception-fid",)
 
     def __init__(self, weights: Path | None = None, length: int = FID_LENGTH) -> None:
         """Choose the layer by the length of its features; `weights` replaces the catalog's file."""
-        self._weights = weights
+        super().__init__(weights)
         self._length = length
 
     @property
@@ -227,12 +224,10 @@ class InceptionFid:
         """Whether torch is installed."""
         return find_spec("torch") is not None
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
+    def _settings(self) -> dict[str, str | int | float]:
         resize = "bilinear from the corner, as in TensorFlow 1"
         layer = {"layer": FID_LAYERS[self._length]} if self._length in FID_LAYERS else {}
-        return card_of(self.weights, "fid_features", self.id, (FID_SIDE, FID_SIDE), resize=resize, **layer)
+        return {"resize": resize, **layer}
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """Compute the features of each image on its own, so that the batch cannot change a digit."""
@@ -257,7 +252,7 @@ class InceptionFid:
     @cached_property
     def _network(self) -> Any:
         torch = library("torch", self.id, extra="torch")
-        path = self._weights or weights_of(self.weights[0]).path("default_1.pt")
+        path = self._file("default_1.pt")
         with warnings.catch_warnings():
             # torch wants models exported again, in a form that only those who trained them can make.
             warnings.filterwarnings("ignore", "`torch.jit.load` is deprecated", DeprecationWarning)
@@ -311,14 +306,13 @@ class MiniLm(FromCatalog):
     batch would change the answer; and a text takes a few thousandths of a second.
     """
 
+    role = "text_similarity"
     batch = 64
     id = "all-MiniLM-L6-v2 (int8)"
     weights = ("minilm",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(self.weights, "text_similarity", self.id, precision="int8", most_tokens=MAX_TOKENS)
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"precision": "int8", "most_tokens": MAX_TOKENS}
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Embed each text as a unit vector."""

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from editgauge._util.caching import LRUCache
 from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
-from editgauge.models.lite._runtime import Floats, FromCatalog, Graph, card_of, onnx_session
-from editgauge.models.roles import ModelCard
+from editgauge.models.lite._runtime import Floats, FromCatalog, Graph, onnx_session
 from editgauge.models.weights._pickles import arrays_of
 
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
@@ -31,6 +30,7 @@ EPSILON = np.array(1e-10, np.float32)
 
 
 class _Lpips(FromCatalog, ABC):
+    role = "perceptual_distance"
     name: str
     """Of its weights in the catalog."""
     id: str
@@ -40,10 +40,8 @@ class _Lpips(FromCatalog, ABC):
     """Features of this many of the latest sources stay in memory."""
     batch = 8
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(self.name, "perceptual_distance", self.id, version="0.1")
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"version": "0.1"}
 
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
         """Return one distance per pair; raise `UnscorableError` for images that differ in size or are too small."""

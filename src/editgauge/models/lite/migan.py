@@ -15,12 +15,8 @@ import numpy as np
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import UnscorableError
-from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
-from editgauge.models.roles import ModelCard
-from editgauge.models.weights import weights_of
+from editgauge.models.lite._runtime import FromCatalog, onnx_session
 
-NAME = "migan"
-ID = "MI-GAN"
 FILE = "migan_pipeline_v2.onnx"
 KNOWN_PIXEL = 255
 """How the network is told that a pixel stays; the hole is 0."""
@@ -29,13 +25,10 @@ KNOWN_PIXEL = 255
 class MiGan(FromCatalog):
     """Role `inpainter`: about 1 s per hole."""
 
+    role = "inpainter"
     batch = 1
-    weights = (NAME,)
-
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(NAME, "inpainter", ID)
+    id = "MI-GAN"
+    weights = ("migan",)
 
     def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
         """Fill the hole of each image; pixels outside stay unchanged."""
@@ -53,4 +46,4 @@ class MiGan(FromCatalog):
 
     @cached_property
     def _session(self) -> Any:
-        return onnx_session(self._weights or weights_of(NAME).path(FILE), ID, self._threads)
+        return onnx_session(self._file(FILE), self.id, self._threads)

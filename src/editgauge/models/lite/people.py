@@ -15,13 +15,11 @@ from editgauge._util.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
 from editgauge.models.lite._runtime import (
     FromCatalog,
-    card_of,
     imagenet_scaled,
     litert,
     native_output_silenced,
     onnx_session,
 )
-from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 BOXES_AND_VECTORS, LANDMARKS = "yunet-sface", "face-landmarker"
@@ -57,16 +55,13 @@ class LiteFaces(FromCatalog):
     embeddings of the two images are compared with each other, and with nothing else.
     """
 
+    role = "face_reader"
     batch = 1
     id = "YuNet, SFace, MediaPipe face landmarker"
     weights = (BOXES_AND_VECTORS, LANDMARKS)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights, "face_reader", self.id, longer_side=MAX_FACE_IMAGE_SIDE, threshold=MIN_FACE_CONFIDENCE
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"longer_side": MAX_FACE_IMAGE_SIDE, "threshold": MIN_FACE_CONFIDENCE}
 
     def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
         """Detect the faces in each image, most confident first."""
@@ -204,14 +199,13 @@ class RtmPose(FromCatalog):
     them follow the papers: a person is cropped with a quarter more around the box, at the network's aspect ratio.
     """
 
+    role = "pose_reader"
     batch = 1
     id = "YOLOX-tiny, RTMPose-s"
     weights = ("rtmpose-s",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(self.weights, "pose_reader", self.id, joints=len(JOINTS), threshold=MIN_PERSON_CONFIDENCE)
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"joints": len(JOINTS), "threshold": MIN_PERSON_CONFIDENCE}
 
     def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
         """Detect the people in each image, most confident first."""

@@ -17,15 +17,12 @@ from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassMap, Features, SegmentPrompt
 from editgauge.models.lite._runtime import (
     FromCatalog,
-    card_of,
     imagenet_scaled,
     library,
     litert,
     litert_outputs,
     onnx_session,
 )
-from editgauge.models.roles import ModelCard
-from editgauge.models.weights import weights_of
 
 DEEPLAB_SIDE = 257
 VOC_CLASSES = (
@@ -41,20 +38,14 @@ class DeepLabV3(FromCatalog):
     DeepLabV3 (Chen et al. 2017) on MobileNetV2, run by LiteRT.
     """
 
+    role = "semantic_segmenter"
+    side = DEEPLAB_SIDE
     batch = 8
     id = "DeepLabV3-MobileNetV2"
     weights = ("deeplab-v3",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights,
-            "semantic_segmenter",
-            self.id,
-            (DEEPLAB_SIDE, DEEPLAB_SIDE),
-            resize="bilinear, to the whole square",
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"resize": "bilinear, to the whole square"}
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """Return the class of every pixel of each image."""
@@ -72,7 +63,7 @@ class DeepLabV3(FromCatalog):
 
     @cached_property
     def _network(self) -> Any:
-        return litert(self._weights or weights_of(self.weights[0]).path("deeplabv3.tflite"), self.id, self._threads)
+        return litert(self._file("deeplabv3.tflite"), self.id, self._threads)
 
 
 SAM_ENCODER = "sam2_hiera_tiny_encoder.with_runtime_opt.ort"
@@ -90,14 +81,14 @@ class Sam2Tiny(FromCatalog):
     three masks that the decoder offers, the one with the highest predicted quality is taken.
     """
 
+    role = "segmenter"
+    side = SAM_SIDE
     batch = 1
     id = "SAM 2 hiera-tiny"
     weights = ("sam2-tiny",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(self.weights, "segmenter", self.id, (SAM_SIDE, SAM_SIDE), resize="bilinear, to the whole square")
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"resize": "bilinear, to the whole square"}
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """Encode each image and record its height and width."""
@@ -180,26 +171,18 @@ class _U2Net(FromCatalog):
 
     @cached_property
     def _session(self) -> Any:
-        path = self._weights or weights_of(self.weights[0]).path("u2netp.onnx")
+        path = self._file("u2netp.onnx")
         return onnx_session(_with_input_side(self.side, path), self.id, self._threads, one_size=True)
 
 
 class U2NetBoxes(_U2Net):
     """Role `segmenter`: the salient object in a box. Points are not supported."""
 
+    role = "segmenter"
     side = U2NET_BOX_SIDE
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights,
-            "segmenter",
-            self.id,
-            (self.side, self.side),
-            margin=U2NET_BOX_MARGIN,
-            threshold=SALIENCY_THRESHOLD,
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"margin": U2NET_BOX_MARGIN, "threshold": SALIENCY_THRESHOLD}
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """Return the images unchanged: the network only sees crops around boxes."""
@@ -234,14 +217,11 @@ class U2NetBoxes(_U2Net):
 class U2NetForeground(_U2Net):
     """Role `semantic_segmenter`: salient foreground and background."""
 
+    role = "semantic_segmenter"
     side = U2NET_IMAGE_SIDE
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights, "semantic_segmenter", self.id, (self.side, self.side), threshold=SALIENCY_THRESHOLD
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"threshold": SALIENCY_THRESHOLD}
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """Segment foreground and background of each image."""

@@ -21,7 +21,7 @@ from PIL import Image
 from editgauge._util.images import Pixels
 from editgauge.errors import EditGaugeError
 from editgauge.models.answers import TextLines
-from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import FromCatalog, onnx_session
 from editgauge.models.roles import ModelCard
 from editgauge.models.weights._store import measured_sha256
 
@@ -53,21 +53,13 @@ class PpOcr(FromCatalog):
     that nothing except OpenCV is needed. Text that is upside down is not turned.
     """
 
+    role = "text_reader"
     batch = 1
     id = "PP-OCRv6 small"
     weights = ("pp-ocr",)
 
-    @property
-    def card(self) -> ModelCard:
-        """Identity of the model."""
-        return card_of(
-            self.weights,
-            "text_reader",
-            self.id,
-            shorter_side=MIN_SHORTER_SIDE,
-            longer_side=MAX_LONGER_SIDE,
-            threshold=MIN_TEXT_CONFIDENCE,
-        )
+    def _settings(self) -> dict[str, str | int | float]:
+        return {"shorter_side": MIN_SHORTER_SIDE, "longer_side": MAX_LONGER_SIDE, "threshold": MIN_TEXT_CONFIDENCE}
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
         """Read the lines of each image, from top to bottom."""

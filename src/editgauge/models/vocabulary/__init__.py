@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from functools import cache
 
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary._phrases import plain_words, singulars
-from editgauge.models.vocabulary._resolve import PULL, Resolution, Resolver, sense_of
-from editgauge.models.vocabulary._wordnet import Sense, WordNet
+from editgauge.models.vocabulary._words import (
+    PULL,
+    Resolution,
+    Resolver,
+    Sense,
+    WordNet,
+    plain_words,
+    sense_of,
+    singulars,
+)
 
 _open = cache(WordNet)
 _opened_by_place: dict[object, WordNet] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from functools import cache
 
-from editgauge.models.vocabulary._phrases import read_table
+from editgauge.models.vocabulary._words import read_table
 
 
 @cache

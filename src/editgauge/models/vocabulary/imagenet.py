@@ -13,9 +13,16 @@ from functools import cache
 from typing import Any
 
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary._phrases import english, plain_words, read_table, singulars, without_what_follows
-from editgauge.models.vocabulary._resolve import explain_mismatch
-from editgauge.models.vocabulary._wordnet import Sense, WordNet
+from editgauge.models.vocabulary._words import (
+    Sense,
+    WordNet,
+    english,
+    explain_mismatch,
+    plain_words,
+    read_table,
+    singulars,
+    without_what_follows,
+)
 
 MAX_CLASSES = 150
 """A phrase that covers more says too little: all breeds of dogs are 118 classes, all mammals 218."""

@@ -510,8 +510,8 @@ def _required_weights(name: str) -> list[tuple[str, ...]]:
 @cache
 def _roles_of_models() -> dict[str, tuple[str, ...]]:
     """Return the roles of the models that use each set of weights."""
-    from editgauge.models._factory import make_model
     from editgauge.models.catalog import MODELS
+    from editgauge.models.profiles import make_model
 
     roles: dict[str, dict[str, None]] = {}
     for name, row in MODELS.items():

@@ -125,9 +125,9 @@ class DifferenceCaptions(Protocol):
         judges = [option for option, name in texts.items() if option not in OPTIONS and name != GRADER]
         if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or selected.get(GRADER) == "":
             available = [f"{name}: {means}" for name, means in OPTIONS.items()]
-            given_text = ", ".join(texts)
+            option_texts = ", ".join(texts)
             raise BadInputError(
-                f"'{self.name}' takes the name of one judge, and these options; got [{given_text}].", available
+                f"'{self.name}' takes the name of one judge, and these options; got [{option_texts}].", available
             )
         if selected.get(GRADER) == RULES:
             del selected[GRADER]
@@ -193,8 +193,7 @@ class DifferenceCaptions(Protocol):
             people = [common.value]
         else:
             people = [first_change(caption) for caption in captions]
-        compare = self._same_by_judge if self.grader else self._same_by_rules
-        compared = await gather(*(compare(sentence, main, answer, perception) for sentence in people))
+        compared = await gather(*(self._is_same(sentence, main, answer, perception) for sentence in people))
         decisions = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
         if not decisions:
             raise UnscorableError(
@@ -203,15 +202,12 @@ class DifferenceCaptions(Protocol):
         notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in decisions)
         return Score(fmean(same for same, _ in decisions), tuple(map(Note, notes)))
 
-    async def _same_by_judge(
+    async def _is_same(
         self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
     ) -> bool | None:
-        return (await perception.ask(ask_same_difference(human, main, perception), role=self.grader or "")).value
-
-    async def _same_by_rules(
-        self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
-    ) -> bool | None:
-        """Compare by rules; None if the rules cannot parse what the person wrote."""
+        """Compare two main differences by the grader or by rules; None if the rules cannot parse the person's."""
+        if self.grader:
+            return (await perception.ask(ask_same_difference(human, main, perception), role=self.grader)).value
         human_triplet = read_triplets(human)[:1]
         model_triplet = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
         if not model_triplet:

@@ -20,7 +20,7 @@ from editgauge.judges import LabeledImage, Question
 from editgauge.judges._questions import FreeText, Structured, YesNo
 from editgauge.judges.prompts import Prompt
 from editgauge.models.vocabulary import needed_wordnet
-from editgauge.models.vocabulary._phrases import singulars
+from editgauge.models.vocabulary._words import singulars
 from editgauge.protocols._objects import crop, detect
 from editgauge.protocols.difference._triplets import Action, Triplet
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
     from editgauge.evidence import Side
-    from editgauge.models.vocabulary._wordnet import WordNet
+    from editgauge.models.vocabulary._words import WordNet
     from editgauge.protocols import JudgingPerception
     from editgauge.types import Edit, Item, Outcome
 

@@ -64,8 +64,9 @@ class _ListOperation(Operation):
 
     @property
     def operands(self) -> Sequence[Formula]:
-        """The operands in order."""
-        raise NotImplementedError
+        """The operands in order: the value of the first field, which names the operation."""
+        operands: Sequence[Formula] = getattr(self, next(iter(type(self).model_fields)))
+        return operands
 
     def names(self) -> Iterator[str]:
         """Yield the names of all operands."""
@@ -85,11 +86,6 @@ class Minimum(_ListOperation):
 
     min: Annotated[list[Formula], Field(min_length=1)]
 
-    @property
-    def operands(self) -> Sequence[Formula]:
-        """The operands in order."""
-        return self.min
-
     def _combine(self, numbers: Sequence[float]) -> float:
         return min(numbers)
 
@@ -99,14 +95,9 @@ class MeanFormula(_ListOperation):
 
     mean: Annotated[list[Formula], Field(min_length=1)]
 
-    @property
-    def operands(self) -> Sequence[Formula]:
-        """The operands in order."""
-        return self.mean
-
     def evaluate(self, values: Values) -> Result:
         """Return the mean of the operands that apply."""
-        results = [evaluate(operand, values) for operand in self.mean]
+        results = [evaluate(operand, values) for operand in self.operands]
         applicable = [result for result in results if not _is_not_applicable(result)]
         if not applicable:
             return Unscored("not_applicable", "none of what the mean is made of applies to this edit")
@@ -121,11 +112,6 @@ class RootOfProduct(_ListOperation):
 
     root_of_product: Annotated[list[Formula], Field(min_length=1)]
 
-    @property
-    def operands(self) -> Sequence[Formula]:
-        """The operands in order."""
-        return self.root_of_product
-
     def _combine(self, numbers: Sequence[float]) -> float:
         product = math.prod(numbers)
         return math.sqrt(product) if len(numbers) == 2 else _root(product, len(numbers))
@@ -136,11 +122,6 @@ class FullMarks(_ListOperation):
 
     full_marks: Annotated[list[Formula], Field(min_length=1)]
     mark: Number = Field(alias="is")
-
-    @property
-    def operands(self) -> Sequence[Formula]:
-        """The operands in order."""
-        return self.full_marks
 
     def _combine(self, numbers: Sequence[float]) -> float:
         return float(all(number >= self.mark for number in numbers))

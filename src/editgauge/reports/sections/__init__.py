@@ -26,7 +26,7 @@ class TemplateSection:
     order: float
     content: Callable[[Context], Content | None]
     tab: str = ""
-    """The tab that it shares with other sections; a tab of its own if empty."""
+    """A tab shared with other sections; if empty, the section gets its own."""
 
     def render(self, context: Context) -> Markup | None:
         """Render the content below the heading."""

@@ -54,7 +54,7 @@ class PrintedEstimate:
 
 @dataclass(frozen=True, slots=True)
 class ScoreBesidePeople:
-    """One score compared with what people said."""
+    """Agreement of one score with people."""
 
     protocol: str
     spec: ScoreSpec
@@ -63,7 +63,7 @@ class ScoreBesidePeople:
 
     @property
     def has_numbers(self) -> bool:
-        """Is there anything to read in its row?"""
+        """Whether any cell has a value."""
         return any(cell.text != "–" for cell in self.cells)
 
 
@@ -104,7 +104,7 @@ def people_tables(agreement: Agreement) -> list[PeopleTable]:
 
 
 def left_out(agreement: Agreement) -> list[str]:
-    """How much of what people said is of this run, in a sentence each."""
+    """Return sentences that count the answers about outcomes of this run."""
     both = (("Ratings", agreement.ratings), ("Choices", agreement.choices))
     return [f"{what}: {'; '.join(_counts(matched))}." for what, matched in both if matched]
 
@@ -112,9 +112,9 @@ def left_out(agreement: Agreement) -> list[str]:
 def _counts(matched: Matched[Rating] | Matched[PreferredOutcome]) -> list[str]:
     counts = [f"{len(matched.pairs):,} of outcomes of this run"]
     if matched.unmatched:
-        counts.append(f"{matched.unmatched:,} of others, left out")
+        counts.append(f"{matched.unmatched:,} about other outcomes, excluded")
     if matched.ambiguous:
-        counts.append(f"{matched.ambiguous:,} without a seed where the run has several, left out")
+        counts.append(f"{matched.ambiguous:,} without a seed although the run has several, excluded")
     return counts
 
 
@@ -304,7 +304,7 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class Disputes:
-    """The outcomes on which one score and the answers to one question are farthest apart."""
+    """The outcomes on which one score and people disagree most about one question."""
 
     title: str
     spec: ScoreSpec

@@ -22,7 +22,7 @@ COLOR_STEPS = 7
 """Steps of the color scale, light to dark in one hue: the order survives gray printing and color blindness."""
 NAMES, WIDTH, HEIGHT, GAP = 150, 56, 26, 2
 HEADER_ANGLE = 35
-"""Degrees by which the names of the columns rise: long ones then stay apart."""
+"""Rotation of column names in degrees, so that long ones do not overlap."""
 TOP, RIGHT, FOOTER = 96, 70, 24
 MAX_NAME_CHARACTERS = 22
 COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3775aa", "#1d5c96", "#0b3a69")
@@ -57,17 +57,17 @@ class HeatMap:
 
     @property
     def folded(self) -> list[str]:
-        """The edit types without a column, as nothing in it would have a score."""
+        """The edit types without a column, because no method has a score."""
         return self.table.folded
 
     @property
     def has_gaps(self) -> bool:
-        """Whether any field has no score."""
+        """Whether any cell has no score."""
         return any(cell.step is None for row in self.rows.values() for cell in row)
 
     @property
     def has_few(self) -> bool:
-        """Whether any field rests on few source images."""
+        """Whether any cell has too few source images."""
         return any(cell.few for row in self.rows.values() for cell in row)
 
 

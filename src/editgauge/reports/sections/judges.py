@@ -1,4 +1,4 @@
-"""Where the judges of a run differ most, as pictures side by side with what each of them answered."""
+"""The outcomes on which the judges of a run differ most, with images and all answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_NOTES = 2
 
 
 class JudgedOutcome(NamedTuple):
-    """What was judged."""
+    """Identity of a judged outcome."""
 
     edit: str
     method: str
@@ -42,7 +42,7 @@ Values = dict[JudgedOutcome, float | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """What one judge, or their panel, gave."""
+    """The answer of one judge or panel."""
 
     judge: str
     value: str

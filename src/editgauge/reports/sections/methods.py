@@ -27,7 +27,7 @@ VARIANT = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """One numeric option of one method, and the variants that differ in it alone."""
+    """One numeric option of one method, with variants that differ only in it."""
 
     method: str
     option: str

@@ -1,13 +1,15 @@
-"""The overview in words: which methods do best at what, and what failed.
+"""The overview: sentences on the methods and on failures, and three outcomes to look at first.
 
-Which methods differ significantly is what `analysis.significance` says, as in `editgauge compare`, the places and the
-leaderboard: on the edits that both have, over all pairs of methods.
+Significance comes from `analysis.significance`, as in `editgauge compare`, ranks and the leaderboard: on the edits that
+both methods have, over all pairs of methods.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -16,6 +18,7 @@ from editgauge._util.text import format_count
 from editgauge.analysis.headline import MethodName, ScoreStandings
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.reports._outcomes import NOT_APPLICABLE
+from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 SMALL_SAMPLE = 50
-"""Below that many source images the overview says that the sample is small."""
+"""Number of source images below which the overview warns of a small sample."""
 FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
+_INTERVAL = re.compile(r" \[([^],]+), ")
 MAX_NAMES = 4
 """This many methods or edit types are named in one sentence; more are counted."""
 
@@ -49,8 +53,11 @@ def sentences(context: Context) -> list[Markup]:
 
 
 def in_bold(parts: Iterable[Part]) -> Markup:
-    """Render a sentence with its methods in bold."""
-    return Markup().join(_bold(part) if isinstance(part, MethodName) else Markup.escape(part) for part in parts)
+    """Render a sentence with its methods in bold and no line break inside an interval."""
+    return Markup().join(
+        _bold(part) if isinstance(part, MethodName) else Markup.escape(_INTERVAL.sub("\u00a0[\\1,\u00a0", part))
+        for part in parts
+    )
 
 
 def _source_counts(context: Context) -> dict[ScoreKey, set[int]]:
@@ -157,7 +164,7 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
     if level:
         parts.append(Markup("{} without a significantly best method").format(format_count(level, "edit type")))
     if too_few == len(context.edit_types) and context.headlines[0] in few:
-        return  # said already
+        return  # stated by another sentence
     if too_few:
         have = "has" if too_few == 1 else "have"
         some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"
@@ -260,7 +267,7 @@ def _score_name(title: str, spec: ScoreSpec) -> Markup:
 
 
 def _bold(name: str) -> Markup:
-    return Markup("<b><bdi>{}</bdi></b>").format(name)
+    return Markup("<b><bdi>{}</bdi></b>").format(text.breakable(name))
 
 
 def _code(name: str) -> Markup:
@@ -273,3 +280,110 @@ def _listed(parts: Sequence[str]) -> Markup:
     if len(names) < 2:
         return Markup("").join(names)
     return Markup("{} and {}").format(Markup(", ").join(names[:-1]), names[-1])
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from editgauge.analysis.summary import ScoreKey
+    from editgauge.reports._outcomes import ScoredOutcome
+    from editgauge.reports.context import Context
+
+    Scales = Mapping[ScoreKey, Callable[[float], float]]
+
+MIN_DISPUTE = 0.3
+"""Smallest difference that is a dispute, as a share of the scale."""
+Values = list[tuple[str, str]]
+"""A question or a protocol, and the value."""
+
+
+class Highlight(NamedTuple):
+    """One outcome and why it is highlighted."""
+
+    label: str
+    outcome: ScoredOutcome
+    instruction: str
+    values: Values
+    """Its scores."""
+
+
+def highlights(context: Context) -> list[Highlight]:
+    """Return the highlights, each of another edit; outcomes that leave the source unchanged are left out."""
+    edited = [
+        outcome for outcome in context.outcomes if outcome.edited and outcome.edited.pixels != outcome.source.pixels
+    ]
+    keys = [context.answers[question][0] for question in ("done", "kept") if question in context.answers]
+    keys = keys or context.headlines[:1]
+    scales = {key: _goodness(key, edited, context) for key in {*keys, *context.answers.get("done", ())}}
+    ratings = {id(outcome): rating for outcome in edited if (rating := _rating(outcome, keys, scales)) is not None}
+    rated = [outcome for outcome in edited if id(outcome) in ratings]
+    selected: list[Highlight] = []
+
+    def select(label: str, ranked: Sequence[ScoredOutcome], values_of: Callable[[ScoredOutcome], Values]) -> None:
+        edits = {highlight.outcome.edit for highlight in selected}
+        outcome = next((candidate for candidate in ranked if candidate.edit not in edits), None)
+        if outcome:
+            instruction = context.run.edits.get(outcome.edit, {}).get("instruction", "") or outcome.edit
+            selected.append(Highlight(label, outcome, instruction, values_of(outcome)))
+
+    select(
+        "Best",
+        sorted(rated, key=lambda outcome: ratings[id(outcome)], reverse=True),
+        lambda o: _score_values(o, keys, context),
+    )
+    select("Worst", sorted(rated, key=lambda outcome: ratings[id(outcome)]), lambda o: _score_values(o, keys, context))
+    disputes = {id(outcome): _dispute(outcome, context.answers.get("done", ()), scales) for outcome in edited}
+    disputed = sorted(
+        (outcome for outcome in edited if disputes[id(outcome)] >= MIN_DISPUTE), key=lambda e: -disputes[id(e)]
+    )
+    select("Most disputed", disputed, lambda outcome: _votes(outcome, context))
+    return selected
+
+
+def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context) -> Callable[[float], float]:
+    """Return a function that maps a value to a share of the score's scale, 1 for the best."""
+    spec = context.run.spec(*key)
+    low, high = spec.range
+    if not (math.isfinite(low) and math.isfinite(high)):
+        values = [value for outcome in outcomes if (value := outcome.value(key)) is not None]
+        low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    span = high - low or 1.0
+    return lambda value: (value - low if spec.higher_is_better else high - value) / span
+
+
+def _goodness_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
+    """Return the scores of the outcome as shares of their scales."""
+    return [scales[key](value) for key in keys if (value := outcome.value(key)) is not None]
+
+
+def _rating(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> tuple[float, float] | None:
+    """Rate an outcome by its weakest score, then by their sum; None if one is missing."""
+    values = _goodness_values(outcome, keys, scales)
+    return (min(values), sum(values)) if values and len(values) == len(keys) else None
+
+
+def _dispute(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> float:
+    values = _goodness_values(outcome, keys, scales)
+    return max(values) - min(values) if len(values) > 1 else 0.0
+
+
+def _score_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Context) -> Values:
+    return [
+        (
+            QUESTIONS[question] if (question := context.run.spec(*key).question) else key[1],
+            _highlight_value(outcome, key, context),
+        )
+        for key in keys
+    ]
+
+
+def _votes(outcome: ScoredOutcome, context: Context) -> Values:
+    """Return each protocol's score on whether the edit was done."""
+    keys = [key for key in context.answers["done"] if outcome.value(key) is not None]
+    return [(key[0], _highlight_value(outcome, key, context)) for key in keys]
+
+
+def _highlight_value(outcome: ScoredOutcome, key: ScoreKey, context: Context) -> str:
+    value = outcome.value(key)
+    low, high = context.run.spec(*key).range
+    return text.number(value, 2 if high - low <= 1 else 1) if value is not None else "no score"

@@ -1,4 +1,4 @@
-"""The sections every report has, in the same form as those that others add."""
+"""The sections that every report has."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
 from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._gallery import describe_parse
-from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import NOT_APPLICABLE, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
 from editgauge.reports.sections.agreement import disputes, left_out, people_tables
-from editgauge.reports.sections.overview import in_bold, sentences
+from editgauge.reports.sections.overview import highlights, in_bold, sentences
 from editgauge.reports.sections.verdicts import answers_by_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
@@ -184,7 +183,7 @@ class SetTable:
     higher_is_better: bool
     kinds: tuple[str, ...]
     rows: dict[str, tuple[tuple[str, str], ...]]
-    """Method to one value per edit type, and how many outcomes it rests on."""
+    """Method to the value and the number of outcomes, per edit type."""
     warnings: tuple[str, ...]
 
 

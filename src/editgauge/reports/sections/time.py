@@ -1,4 +1,4 @@
-"""Where the time of a run went: shown when the run was made with `--timings`."""
+"""Time spent by models and protocols, for runs with `--timings`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 STAGE_STYLES = {"decode": "work", "score": "work", "compute": "work"} | {
     stage: stage for stage in ("load", "prepare", "forward", "remember")
 }
-"""The stages in which a processor is at work, and how each is drawn."""
+"""Stages that use a processor, and the style of each."""
 LEGEND = {
-    "work": "decoding, or a protocol's own work",
+    "work": "decoding images and protocol code",
     "load": "loading a model",
-    "prepare": "preparing what it is shown",
-    "forward": "its forward passes",
-    "remember": "keeping and recalling its answers",
+    "prepare": "preparing inputs",
+    "forward": "forward passes",
+    "remember": "caching answers",
 }
-NAMES = {"pictures": "decoding pictures"}
+NAMES = {"pictures": "decoding images"}
 ROW_HEIGHT, BAR_HEIGHT, TOP, BOTTOM = 26, 14, 2, 4
 LABEL_WIDTH, PLOT_WIDTH, NUMBER_WIDTH = 200, 420, 64
 MAX_LABEL_CHARACTERS = 30
@@ -40,7 +40,7 @@ class Bar:
 
     of: str
     seconds: dict[str, float] = field(default_factory=dict)
-    """By how it is drawn."""
+    """By style."""
 
     @property
     def total(self) -> float:
@@ -54,14 +54,14 @@ class Bar:
 
 
 class ModelUsage(NamedTuple):
-    """What was model_usage of one model; None where nothing of the kind happened."""
+    """Requests to one model; None for times that were not measured."""
 
     model: str
     questions: int
     recalled: float
-    """The share of them that was recalled."""
+    """The share of them that was answered from the cache."""
     answered: int
-    """Requests that reached the model itself: the same question of several items is model_usage once."""
+    """Requests that the model computed; equal questions of several items count once."""
     waited: float | None
     """Seconds until a request went out, on average."""
     prepared: float | None

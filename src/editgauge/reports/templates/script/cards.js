@@ -55,8 +55,7 @@ function labels(parent, protocol, allMarks, allNotes, damaged = [], maxNotes = I
 
 function scoreLine(list, score, value) {
   const line = add(list, "div");
-  const parts = score.name.split(/(?<=_)/);
-  add(line, "dt").append(parts[0], ...parts.slice(1).flatMap((part) => [document.createElement("wbr"), part]));
+  addName(line, "dt", score.name);
   const why = missingReason(value);
   if (why) add(line, "dd", { class: "missing", title: why[1] }, spaced(why[0]));
   else add(line, "dd", {}, isScore(value) ? formatScore(value, score.decimals) : "not yet");
@@ -162,7 +161,7 @@ function drawOutcome(parent, edit, outcome) {
   const column = add(parent, "div", { class: "outcome" });
   const marks = visible(outcome.marks ?? []);
   const title = add(column, "h4");
-  add(title, "bdi", {}, nameOf(edit, outcome));
+  addName(title, "bdi", nameOf(edit, outcome));
   if (outcome.seed && !blind()) add(title, "span", { class: "n" }, ` seed ${outcome.seed}`);
   const status = outcome.status === "unscored" ? "unscored" : isJudged(outcome) ? "" : "not judged";
   if (status) add(title, "span", { class: "status" }, status);

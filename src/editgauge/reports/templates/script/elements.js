@@ -20,6 +20,12 @@ function add(parent, tag, attributes = {}, text = "") {
   return element;
 }
 
+/* A name whose lines break between its words only. */
+function addName(parent, tag, name) {
+  const parts = name.split(/(?<=[_/-])(?=\w)|(?<=[a-z0-9])(?=[A-Z])/);
+  add(parent, tag).append(...parts.flatMap((part, index) => (index ? [document.createElement("wbr"), part] : [part])));
+}
+
 function draw(parent, tag, attributes) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

@@ -1,1 +1,0 @@
-"""Cards: how one evaluator performs on probes."""

@@ -1,1 +1,0 @@
-"""Judges asked about pairs of probes."""
