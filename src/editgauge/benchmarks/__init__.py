@@ -131,7 +131,7 @@ def is_path(benchmark: str | Path) -> bool:
 
 
 def _form(path: Path) -> str:
-    """Which form of benchmark lies there; a file of the project's own format is left to its reader to explain."""
+    """Return the form of the benchmark at a path."""
     is_mapping = path.is_file() and path.suffix in {".yaml", ".yml"} and path.stem != "benchmark"
     return "huggingface.yaml" if is_mapping or (path / "huggingface.yaml").is_file() else "folder"
 

@@ -42,7 +42,7 @@ class PulledBenchmark:
 
     @property
     def data(self) -> Path:
-        """What the reader is given as `data`."""
+        """The path to pass to the reader as `data`."""
         path = self.metadata.home.path if self.metadata.home else ""
         return self.folder / "data" / path
 
