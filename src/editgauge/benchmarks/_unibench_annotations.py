@@ -321,7 +321,7 @@ def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str
 
 
 def forbidden_colors(colors: Sequence[str], instance: Instance | None) -> list[str]:
-    """Those that would ask for nothing new."""
+    """Return the colors that the instance already has."""
     current = _plain(instance.color) if instance and instance.color else None
     return [word for word in colors if _plain(word) == current]
 
@@ -458,7 +458,7 @@ class TaskRecipes:
         self._pictures = pictures
 
     def recipe(self, task: Drawn) -> Recipe | None:
-        """How the outcome is made; none where no photograph shows what is asked for, or there is no room for it."""
+        """Return the recipe of the outcome; None without a suitable cutout or room."""
         outline = _outline(task.instance) if task.instance else None
         if isinstance(task.task, ChangeColor) and outline:
             return Recolor(outline, str(task.target))
