@@ -50,7 +50,10 @@ def test_ratings_are_shown_level_by_level_in_a_hundred_columns(editgauge: Comman
     assert "3 outcomes unscored" in told
     assert "lower is better (↓) is negated" in told
     words = " ".join(told.split())
-    assert "Ratings: 60 of outcomes of this run; 1 about other outcomes, excluded, such as edit 'e99', method 'nobody'." in words
+    assert (
+        "Ratings: 60 of outcomes of this run; 1 about other outcomes, excluded, such as edit 'e99', method 'nobody'."
+        in words
+    )
 
 
 def test_without_verbose_it_is_one_page(editgauge: Command, run: Path, tmp_path: Path) -> None:
