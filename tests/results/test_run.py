@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, to_json
-from editgauge.protocols.verdict import make_verdict
 from editgauge.results import ImageStamp, JournalEntry, OutcomeKey, Run, RunWriter, ScoreKey, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
@@ -240,12 +239,12 @@ def test_every_outcome_has_a_verdict(make_run: Callable[..., Path], make_record:
             protocols={"editgauge": ProtocolEntry("", "", "1", (), specs)},
         )
     )
-    outcomes = run.outcomes(make_verdict).to_pylist()
+    outcomes = run.outcomes().to_pylist()
 
     assert [(row["edit"], row["done"], row["kept"]) for row in outcomes] == [("a", "yes", "well"), ("b", "no", "well")]
     assert outcomes[0]["because"].endswith("kept: 0.90; cat found")
     assert outcomes[0]["sentence"].startswith("Done: yes")
-    assert run.outcomes(make_verdict, edits=["b"]).to_pylist() == outcomes[1:]
+    assert run.outcomes(edits=["b"]).to_pylist() == outcomes[1:]
     assert [records[0].value for _, records in run.iter_outcomes()] == [1.0, 0.1]
 
 

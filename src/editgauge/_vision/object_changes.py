@@ -89,7 +89,7 @@ def object_changes(
         source: the image before the edit.
         edited: the image after it, in the same frame.
         detected_before: objects in the source from half the operating point on.
-        detected_after: objects in the edited image, likewise.
+        detected_after: objects in the edited image, by the same detector.
         changed: where the images differ.
         point: minimum confidence of a detection.
 

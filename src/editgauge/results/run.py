@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from editgauge.analysis.summary import RunSummary
     from editgauge.types import ScoreSpec
 
 BATCH_ROWS = 10_000
@@ -49,27 +50,17 @@ OUTCOME_SCHEMA = pa.schema(
 """Columns of `Run.outcomes()`."""
 
 
-class _Verdict(Protocol):
-    """The part of a verdict that `Run.outcomes` tabulates."""
-
-    @property
-    def columns(self) -> dict[str, str]: ...
-
-    @property
-    def sentence(self) -> str: ...
-
-
 @dataclass(init=False, repr=False, eq=False)
 class Run:
     """A run folder opened for reading, finished or not.
 
     `table` has one row per score and `to_frame()` is the same as a pandas data frame; `outcomes()` has one row per
-    outcome with the verdict. `editgauge.report` and `editgauge.compare` take the folder or the
-    run.
+    outcome with the verdict, and `summary()` the means. `editgauge.report` and `editgauge.compare` take the folder or
+    the run.
 
     >>> run = editgauge.Run("run")  # doctest: +SKIP
     >>> run.to_frame().groupby(["protocol", "name", "method"])["value"].mean()  # doctest: +SKIP
-    >>> run.outcomes(make_verdict).to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
+    >>> run.outcomes().to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
     """
 
     folder: Path
@@ -93,7 +84,7 @@ class Run:
     def open(cls, run: RunSource | Sequence[RunSource]) -> Run:
         """Return an open run as it is, open a folder, or join several runs of one benchmark.
 
-        Methods of equal name in several runs are told apart by the name of their folder.
+        Methods of equal name in several runs are distinguished by the name of their folder.
 
         Raises:
             BadRunError: a folder is not a run, or its manifest is damaged.
@@ -172,19 +163,18 @@ class Run:
             ]
             yield outcome, records
 
-    def outcomes(
-        self, make_verdict: Callable[[list[ScoreRecord]], _Verdict], edits: Collection[str] | None = None
-    ) -> pa.Table:
+    def outcomes(self, edits: Collection[str] | None = None) -> pa.Table:
         """Return one row per outcome with its verdict: `done`, `kept`, `quality`, `confidence`, `because`.
 
         `because` gives the reasons of the three answers, `sentence` everything in one line. `.to_pandas()` converts
         the table to a data frame.
 
         Args:
-            make_verdict: `editgauge.protocols.verdict.make_verdict`; a run folder knows no protocol.
-            edits: only the outcomes of these edits.
+            edits: only the outcomes of these edits; default: all.
 
         """
+        from editgauge.protocols.verdict import make_verdict
+
         rows = []
         for outcome, records in self.iter_outcomes(edits):
             verdict = make_verdict(records)
@@ -192,6 +182,12 @@ class Run:
                 {**dict(zip(OutcomeKey._fields, outcome, strict=True)), **verdict.columns, "sentence": verdict.sentence}
             )
         return pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
+
+    def summary(self) -> RunSummary:
+        """Return the means with their confidence intervals."""
+        from editgauge.analysis.summary import RunSummary
+
+        return RunSummary(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table` as a pandas data frame, one row per score; needs `pip install pandas`."""
