@@ -39,8 +39,8 @@ def field(page: Page, name: str) -> Locator:
 
 def ids(page: Page) -> list[str]:
     """All edits of the list, drawn or not."""
-    found: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
-    return found
+    results: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
+    return results
 
 
 def hash_of(page: Page) -> str:
@@ -73,12 +73,12 @@ def test_order_by_any_score_best_or_worst_first(page: Page, score: str, worst_is
     field(page, "method").select_option("steady")
     field(page, "sort").select_option("worst")
     field(page, "by").select_option(score)
-    place = ["toy/kept", "toy/damage"].index(score)
-    shown = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[place::2]]
-    assert shown == sorted(shown, reverse=not worst_is_low)
+    index = ["toy/kept", "toy/damage"].index(score)
+    rendered = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[index::2]]
+    assert rendered == sorted(rendered, reverse=not worst_is_low)
     field(page, "sort").select_option("best")
     assert ids(page)[0] != ""
-    best = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[place::2]]
+    best = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[index::2]]
     assert best == sorted(best, reverse=worst_is_low)
     assert f"sort=best&by={score.replace('/', '%2F')}" in hash_of(page)
 
@@ -441,7 +441,7 @@ def test_points_are_drawn_within_the_frame_on_their_side_of_the_line_and_told_in
     )
     assert page.locator("figure.scatter img").count() == 0
     frame, line = (figure.locator(part).first.bounding_box() for part in (":scope > svg", ".boundary"))
-    boxes = [each.bounding_box() for each in figure.locator(":scope > svg .point").all()]
+    boxes = [element.bounding_box() for element in figure.locator(":scope > svg .point").all()]
     assert frame
     assert line
     for box in boxes:
