@@ -365,22 +365,22 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Pat
     return make
 
 
-def columns_of(places: Any) -> pa.Table:
-    """Two scores for each place, as a sealed journal has them."""
+def columns_of(indices: Any) -> pa.Table:
+    """Two scores for each index, as a sealed journal has them."""
     texts = {
-        "edit": [f"edit-{index:09d}" for index in places],
-        "source": [f"images/{index // 10:08d}.png" for index in places],
-        "name": ["gain", "loss"] * (len(places) // 2),
-        "detail": [f"nothing like a cat in picture {index}" for index in places],
+        "edit": [f"edit-{index:09d}" for index in indices],
+        "source": [f"images/{index // 10:08d}.png" for index in indices],
+        "name": ["gain", "loss"] * (len(indices) // 2),
+        "detail": [f"nothing like a cat in picture {index}" for index in indices],
     }
     same = {"edit_type": "color", "method": "mine", "protocol": "toy", "source_path": "/s.png", "reason": "refused"}
     values = {
         **{name: pa.array(text, pa.string()) for name, text in texts.items()},
-        **{name: pa.array([text] * len(places), pa.string()) for name, text in same.items()},
-        "place": pa.array(places, pa.int32()),
-        **dict.fromkeys(("seed", "source_size", "source_changed_ns"), pa.array(np.zeros(len(places), np.int64))),
+        **{name: pa.array([text] * len(indices), pa.string()) for name, text in same.items()},
+        "index": pa.array(indices, pa.int32()),
+        **dict.fromkeys(("seed", "source_size", "source_changed_ns"), pa.array(np.zeros(len(indices), np.int64))),
     }
-    nothing = pa.nulls(len(places), pa.string())
+    nothing = pa.nulls(len(indices), pa.string())
     return pa.table([values.get(field.name, nothing).cast(field.type) for field in tables.SCORES], tables.SCORES)
 
 
