@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels, read_image
 from editgauge.audits._probe_set import (
-    HARMLESS,
+    HARMLESS_KINDS,
     NewProbe,
     Probe,
     ProbeMaterial,
@@ -207,7 +207,7 @@ def test_what_is_graded_departs_ever_farther_from_the_right_outcome(recolored: E
 def test_what_should_not_matter_hardly_changes_the_picture(recolored: Edit) -> None:
     probes = made(recolored)
     right = probes["right"]
-    for kind in HARMLESS:
+    for kind in HARMLESS_KINDS:
         assert probes[kind].done is True
     assert distance(probes["jpeg-95"].edited, right.edited) < 5
     assert np.array_equal(flipped(probes["mirrored"].edited), right.edited)

@@ -54,7 +54,7 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> CocoFiles:
                 objects.append(annotated(len(objects) + 1, number, word, mask.render(width, height), outline))
         told = [edit.source_caption or "a photo", "A photo of " + " and ".join(with_article(name) for name in names)]
         captions += [
-            {"id": len(captions) + place, "image_id": number, "caption": each} for place, each in enumerate(told)
+            {"id": len(captions) + index, "image_id": number, "caption": item} for index, item in enumerate(told)
         ]
     return write_coco(folder, images, objects, captions)
 

@@ -38,7 +38,7 @@ def test_rules_write_every_edit_once(bench: Path, tmp_path: Path) -> None:
     again = attributes(bench, out=file, rules=True, quiet=True)
     assert (again.made, again.reused) == (2, 2)
     assert before.items() <= read_attributes(file).items()
-    assert {each.by for each in read_attributes(file).values()} == {"rules.v1"}
+    assert {item.by for item in read_attributes(file).values()} == {"rules.v1"}
     assert attributes(bench, out=file, rules=True, limit=1, quiet=True).reused == 1
     assert len(read_attributes(file)) == 4  # a shorter command forgets nothing
 
@@ -47,17 +47,17 @@ def test_a_judge_is_asked_once_for_ever(served: Served, bench: Path, tmp_path: P
     served.plan = lambda text, seen: name(text)
     file, address = tmp_path / "attributes.jsonl", f"openai:{MODEL}@{served.url}"
     assert attributes(bench, out=file, judge=address, quiet=True).made == 4
-    found = read_attributes(file)
-    (by,) = {each.by for each in found.values()}
+    result = read_attributes(file)
+    (by,) = {item.by for item in result.values()}
     assert by == f"{MODEL} (augclip_caption.v1, augclip_source.v1, augclip_target.v1)"
-    assert {each.source for each in found.values()} == {("red cat", "cat on grass")}
-    assert {each.caption for each in found.values()} == {"A red cat on grass."}
+    assert {item.source for item in result.values()} == {("red cat", "cat on grass")}
+    assert {item.caption for item in result.values()} == {"A red cat on grass."}
     asked = len(served.requests)
     assert attributes(bench, out=file, judge=address, quiet=True).reused == 4
     file.unlink()
     assert attributes(bench, out=file, judge=address, replay=True, quiet=True).made == 4  # from the transcripts
     assert len(served.requests) == asked
-    assert read_attributes(file) == found
+    assert read_attributes(file) == result
 
 
 def test_faults_are_typed_and_counted_and_asked_again_where_they_may_pass(
@@ -76,21 +76,21 @@ def test_faults_are_typed_and_counted_and_asked_again_where_they_may_pass(
 
 def test_an_empty_list_is_no_answer(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: '{"attributes": []}' if "Request:" in text else name(text)
-    found = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
-    assert found.faults == {"unparsable": 4}
-    assert "no target attribute" in found.lacking[0].detail
+    result = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
+    assert result.faults == {"unparsable": 4}
+    assert "no target attribute" in result.lacking[0].detail
 
 
 def test_seeds_have_a_file_each_and_are_asked_apart(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: name(text)
     file, address = tmp_path / "attributes.jsonl", f"openai:{MODEL}@{served.url}"
-    found = attributes(bench, out=file, judge=address, seeds=3, limit=1, quiet=True)
-    assert [each.name for each in found.files] == [
+    result = attributes(bench, out=file, judge=address, seeds=3, limit=1, quiet=True)
+    assert [item.name for item in result.files] == [
         "attributes.jsonl",
         "attributes.seed1.jsonl",
         "attributes.seed2.jsonl",
     ]
-    assert all(len(read_attributes(each)) == 1 for each in found.files)
+    assert all(len(read_attributes(item)) == 1 for item in result.files)
     assert len(served.requests) == 9
     assert {request["temperature"] for request in served.requests} == {1.0}
 
@@ -98,10 +98,10 @@ def test_seeds_have_a_file_each_and_are_asked_apart(served: Served, bench: Path,
 def test_length_and_number_are_asked_for(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: name(text)
     address = f"openai:{MODEL}@{served.url}"
-    found = attributes(bench, out=tmp_path / "a.jsonl", judge=address, length="long", number=30, limit=1, quiet=True)
+    result = attributes(bench, out=tmp_path / "a.jsonl", judge=address, length="long", number=30, limit=1, quiet=True)
     lists = [text for text in served.seen if "Description:" in text]
     assert all("exactly 30" in text and "more than 5 words" in text for text in lists)
-    assert next(iter(read_attributes(found.files[0]).values())).by.endswith("long, 30)")
+    assert next(iter(read_attributes(result.files[0]).values())).by.endswith("long, 30)")
 
 
 def test_attributes_of_two_origins_are_never_mixed(served: Served, bench: Path, tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_an_unreadable_source_is_a_fault_of_its_edits_alone(served: Served, benc
     served.plan = lambda text, seen: name(text)
     first = sorted(bench.rglob("*.png"))[0]
     first.write_bytes(b"no picture")
-    found = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
-    assert (found.made, found.faults) == (2, {"unreadable_image": 2})  # two edits share a source
+    result = attributes(bench, out=tmp_path / "a.jsonl", judge=f"openai:{MODEL}@{served.url}", quiet=True)
+    assert (result.made, result.faults) == (2, {"unreadable_image": 2})  # two edits share a source
 
 
 def test_the_command_line_uses_the_words_of_the_function(bench: Path, tmp_path: Path) -> None:
@@ -176,4 +176,4 @@ def test_prompts_of_ones_own_may_leave_out_length_and_amount_and_be_answered_by_
     made = attributes(bench, out=file, judge=f"openai:{MODEL}@{served.url}", prompts=prompts, quiet=True)
 
     assert (made.made, made.lacking) == (4, ())
-    assert {each.target for each in read_attributes(file).values()} == {("blue cat",)}
+    assert {item.target for item in read_attributes(file).values()} == {("blue cat",)}

@@ -39,15 +39,15 @@ def scored(make_run: Make, make_record: Callable[..., JournalEntry]) -> Path:
     """120 outcomes of 30 source images by two methods; three outcomes have no verdict."""
     random = np.random.default_rng(0)
     records = []
-    for place in range(EDITS):
+    for index in range(EDITS):
         for method in ("mine", "theirs"):
             scores: dict[str, float | str] = {
                 name: float(random.beta(0.8, 0.8)) for name in ("edit", "kept", "quality", "overall")
             }
-            if place < 3 and method == "mine":
+            if index < 3 and method == "mine":
                 scores["edit"] = "no_rule"
-            named = {"method": method, "place": place, "source": f"{place // 2}.png", "protocol": "editgauge"}
-            records.append(make_record(f"e{place}", scores, **named))
+            named = {"method": method, "place": index, "source": f"{index // 2}.png", "protocol": "editgauge"}
+            records.append(make_record(f"e{index}", scores, **named))
     return make_run(*records, protocols={"editgauge": ENTRY}, models=LITE)
 
 
@@ -66,7 +66,7 @@ def people(
         yes = 3 if question == "accuracy" else 1  # EditInspector's scale, which is good from 2 on
         for (edit, method), values in outcomes.items():
             said = random.uniform(size=raters) < good(values)
-            lines += [f"{edit},{method},{yes * int(one)},r{number},{question}" for number, one in enumerate(said)]
+            lines += [f"{edit},{method},{yes * int(item)},r{number},{question}" for number, item in enumerate(said)]
     file.write_text("\n".join(lines))
     return file
 
@@ -85,20 +85,20 @@ def ratings(scored: Path, tmp_path: Path) -> Path:
 
 
 def test_a_question_without_a_name_is_about_the_edit(scored: Path, ratings: Path, tmp_path: Path) -> None:
-    (found,) = calibration(scored, ratings=ratings, out=tmp_path / "c.json").scores
+    (result,) = calibration(scored, ratings=ratings, out=tmp_path / "c.json").scores
 
-    assert (found.score, found.question, found.good_from) == ("edit", "", 1.0)
-    assert (found.outcomes, found.answers, found.raters, found.sources, found.unscored) == (117, 351, 3, 30, 3)
+    assert (result.score, result.question, result.good_from) == ("edit", "", 1.0)
+    assert (result.outcomes, result.answers, result.raters, result.sources, result.unscored) == (117, 351, 3, 30, 3)
     for value in (0.2, 0.5, 0.8):
-        ends = found.curve.interval(value)
+        ends = result.curve.interval(value)
         assert ends is not None
         assert ends[0] < unsure({"edit": value}) < ends[1]
-    assert found.slope.low is not None
-    assert found.slope.high is not None
-    assert 0 < found.slope.low < 0.5 < found.slope.high < 1
-    assert found.left_out.log_loss_change.high is not None
-    assert found.left_out.log_loss_change.high < 0
-    assert found.left_out.after.expected_error < found.left_out.before.expected_error
+    assert result.slope.low is not None
+    assert result.slope.high is not None
+    assert 0 < result.slope.low < 0.5 < result.slope.high < 1
+    assert result.left_out.log_loss_change.high is not None
+    assert result.left_out.log_loss_change.high < 0
+    assert result.left_out.after.expected_error < result.left_out.before.expected_error
 
 
 def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: Path, tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
     entry = ProtocolEntry(protocol.about, protocol.paper, protocol.version, protocol.deviations, protocol.scores)
     random = np.random.default_rng(4)
     records = []
-    for place in range(120):
+    for index in range(120):
         scores: dict[str, float | str] = {name: float(random.uniform(0.3, 0.7)) for name in ("edit", "quality")}
         scores |= {JUDGED: float(random.uniform(-1, 1)), WORDS: float(random.uniform(-1, 1))}
-        named = {"method": "mine", "place": place, "source": f"{place}.png", "protocol": protocol.name}
-        records.append(make_record(f"e{place}", scores, **named))
+        named = {"method": "mine", "place": index, "source": f"{index}.png", "protocol": protocol.name}
+        records.append(make_record(f"e{index}", scores, **named))
     models = LITE | {"joint_embedder": {"name": "clip-b16"}}
     run = make_run(*records, protocols={protocol.name: entry}, models=models)
     file = people(
@@ -141,12 +141,12 @@ def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
 
 def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path) -> None:
     questions = {"accuracy": unsure, "precise": clean, "caption_right": unsure}
-    found = calibration(
+    result = calibration(
         scored, ratings=people(scored, tmp_path / "r.csv", questions), out=tmp_path / "c.json", quiet=True
     )
 
-    assert {each.score: each.question for each in found.scores} == {"edit": "accuracy", "quality": "precise"}
-    quality = found.scores[1].curve
+    assert {item.score: item.question for item in result.scores} == {"edit": "accuracy", "quality": "precise"}
+    quality = result.scores[1].curve
     assert quality(0.2) < quality(0.8)
     assert quality(0.5) == pytest.approx(clean({"quality": 0.5}), abs=0.12)
 
@@ -154,11 +154,11 @@ def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path
 def test_the_user_says_which_question_is_about_which_score(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"done?": unsure, "clean?": clean})
     words: dict[str, Any] = {"score": ["quality", "editgauge/edit"], "question": ["clean?", "done?"]}
-    found = calibration(scored, ratings=file, out=tmp_path / "c.json", **words)
-    assert {each.score: each.question for each in found.scores} == {"quality": "clean?", "edit": "done?"}
+    result = calibration(scored, ratings=file, out=tmp_path / "c.json", **words)
+    assert {item.score: item.question for item in result.scores} == {"quality": "clean?", "edit": "done?"}
 
-    (one,) = calibration(scored, ratings=file, out=tmp_path / "c.json", question=["done?"]).scores
-    assert (one.score, one.question) == ("edit", "done?")
+    (entry,) = calibration(scored, ratings=file, out=tmp_path / "c.json", question=["done?"]).scores
+    assert (entry.score, entry.question) == ("edit", "done?")
     with pytest.raises(BadInputError, match="Each score takes one question"):
         calibration(scored, ratings=file, out=tmp_path / "c.json")
     with pytest.raises(BadInputError, match="got 1 scores and 2 questions"):
@@ -234,12 +234,12 @@ def test_as_users_type_it(scored: Path, tmp_path: Path) -> None:
     assert "0.5 becomes 0." in said
     assert f"--protocol 'editgauge[calibration={out}]'" in " ".join(said.split())
     drawn = ElementTree.fromstring(out.with_suffix(".svg").read_text("utf-8"))
-    classes = [each.get("class") for each in drawn.iter()]
+    classes = [item.get("class") for item in drawn.iter()]
     assert (classes.count("curve"), classes.count("even")) == (2, 4)
     assert classes.count("dot before") == classes.count("dot after") == 20
     assert "expected error" in (drawn.get("aria-label") or "")
 
     words = ["calibration", str(scored), "--ratings", str(file), "--score", "edit", "--question", "accuracy"]
     told = json.loads(CliRunner().invoke(groups["build"], [*words, "--out", str(out), "--json"]).output)
-    assert [each["score"] for each in told["scores"]] == ["edit"]
+    assert [item["score"] for item in told["scores"]] == ["edit"]
     assert told["scores"][0]["left_out"]["before"]["brier"]["n"] == 117

@@ -39,10 +39,10 @@ def test_whatever_people_say_the_order_of_outcomes_stays(
     bent: bool, pairs: list[tuple[float, float]], ordered: list[float]
 ) -> None:
     values, shares = np.array(pairs).T
-    made = [curve(values, shares, bent=bent)(each) for each in ordered]
+    made = [curve(values, shares, bent=bent)(item) for item in ordered]
 
     assert made == sorted(made)
-    assert all(0 <= each <= 1 for each in made)
+    assert all(0 <= item <= 1 for item in made)
 
 
 @pytest.mark.parametrize("bent", [False, True])
@@ -124,16 +124,16 @@ def test_the_curve_of_simulated_raters_lies_in_its_interval_most_of_the_time(tru
         random = np.random.default_rng(seed)
         values = random.beta(0.8, 0.8, 180)
         shares = random.binomial(3, rise(values, slopes, shift)) / 3
-        found, _ = fitted_curve("q", values, shares, np.arange(180) // 3)
+        result, _ = fitted_curve("q", values, shares, np.arange(180) // 3)
         for value in asked:
-            ends = found.interval(value)
+            ends = result.interval(value)
             assert ends is not None
             held += ends[0] - 1e-9 <= float(rise(np.array([value]), slopes, shift)[0]) <= ends[1] + 1e-9
             assert ends[1] - ends[0] < 0.35
         for step in range(101):
-            around = found.interval(step / 100)
+            around = result.interval(step / 100)
             assert around is not None
-            assert around[0] - 2e-3 <= found(step / 100) <= around[1] + 2e-3
+            assert around[0] - 2e-3 <= result(step / 100) <= around[1] + 2e-3
     assert held >= 6 * len(asked) - 3
 
 
@@ -142,13 +142,13 @@ def test_on_images_left_out_a_needed_curve_helps_and_a_needless_one_hardly_harms
     values, sources = random.beta(0.8, 0.8, 300), np.arange(300) // 3
     for slopes, shift, helps in (((0.5, 0.5), -0.8, True), ((1.0, 1.0), 0.0, False)):
         shares = random.binomial(2, rise(values, slopes, shift)) / 2
-        found = compare(values, left_out(values, shares, sources), shares, sources)
-        change = found.log_loss_change
+        result = compare(values, left_out(values, shares, sources), shares, sources)
+        change = result.log_loss_change
         assert change.low is not None
         assert change.high is not None
         if helps:
             assert change.high < 0
-            assert found.after.expected_error < found.before.expected_error / 2
+            assert result.after.expected_error < result.before.expected_error / 2
         else:
             assert abs(change.value) < 0.02
 
@@ -171,18 +171,18 @@ def test_few_answers_of_one_kind_draw_a_line_and_many_a_bent_curve() -> None:
 
 def test_expected_error_and_costs_by_hand() -> None:
     numbers, shares, sources = np.repeat([0.2, 0.9], 10), np.repeat([0.5, 1.0], 10), np.arange(20)
-    found = compare(numbers, shares, shares, sources)
+    result = compare(numbers, shares, shares, sources)
 
     low, high = binned(numbers, shares, sources)
     assert (low.value, high.value) == pytest.approx((0.2, 0.9))
     assert (low.share.value, low.share.n, high.share.value, high.share.n) == (0.5, 10, 1.0, 10)
-    assert found.before.expected_error == pytest.approx((0.3 + 0.1) / 2)
-    assert found.before.brier.value == pytest.approx(((0.64 + 0.04) / 2 + 0.01) / 2)
-    assert found.before.log_loss.value == pytest.approx(
+    assert result.before.expected_error == pytest.approx((0.3 + 0.1) / 2)
+    assert result.before.brier.value == pytest.approx(((0.64 + 0.04) / 2 + 0.01) / 2)
+    assert result.before.log_loss.value == pytest.approx(
         (-(math.log(0.2) + math.log(0.8)) / 2 - math.log(0.9)) / 2, abs=1e-9
     )
-    assert found.after.expected_error == 0
-    assert found.brier_change.value == pytest.approx(0.125 - found.before.brier.value)
+    assert result.after.expected_error == 0
+    assert result.brier_change.value == pytest.approx(0.125 - result.before.brier.value)
 
 
 @pytest.mark.parametrize("change", [{"low": -0.1}, {"low": 0.0, "high": 0.0}, {"shift": math.inf}])
@@ -196,6 +196,6 @@ def test_a_curve_that_does_not_rise_is_refused(change: dict[str, float]) -> None
 def test_one_and_many_values_go_the_same_way() -> None:
     parameters = np.array([[0.7], [1.2], [-0.3]])
     line = np.array([0.0, 0.1, 0.5, 1.0])
-    assert [CalibrationCurve("", 0.7, 1.2, -0.3, 9)(each) for each in line] == pytest.approx(
+    assert [CalibrationCurve("", 0.7, 1.2, -0.3, 9)(item) for item in line] == pytest.approx(
         calibrated(line, parameters)[:, 0]
     )

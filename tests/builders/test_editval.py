@@ -24,7 +24,7 @@ from tests.endpoint import MODEL, Served
 
 def test_what_rules_build_is_read_by_the_loader(coco: CocoFiles, tmp_path: Path) -> None:
     built = editval(coco=coco.instances, images=coco.images, out=tmp_path / "object.json", per_type=2, quiet=True)
-    found = open_benchmark("editval", data=built.file, images=coco.images)
+    result = open_benchmark("editval", data=built.file, images=coco.images)
     written = json.loads(built.file.read_text())
     told = {
         (class_, number, kind, to)
@@ -33,10 +33,10 @@ def test_what_rules_build_is_read_by_the_loader(coco: CocoFiles, tmp_path: Path)
         for kind, values in kinds.items()
         for to in values["to"]
     }
-    assert {(e.extras["class"], e.extras["image_id"], e.type, e.extras["to"]) for e in found.edits} == told
-    assert {edit.type for edit in found.edits} == set(TYPES)
-    assert all(edit.source.path.is_file() for edit in found.edits)
-    for edit in found.edits:
+    assert {(e.extras["class"], e.extras["image_id"], e.type, e.extras["to"]) for e in result.edits} == told
+    assert {edit.type for edit in result.edits} == set(TYPES)
+    assert all(edit.source.path.is_file() for edit in result.edits)
+    for edit in result.edits:
         assert edit.to != (edit.from_ if edit.type == "position_replacement" else edit.subject)
 
 
@@ -50,8 +50,8 @@ def test_classes_that_suit_most_types_are_chosen(coco: CocoFiles, tmp_path: Path
     few = editval(coco=coco.instances, images=coco.images, out=tmp_path / "few.json", classes=3, quiet=True)
 
     def suited(file: Path) -> dict[str, int]:
-        found = read_review(file)
-        return {g.name: sum(e.field == "suits" for e in found.of_group(g.name)) for g in found.groups}
+        result = read_review(file)
+        return {g.name: sum(e.field == "suits" for e in result.of_group(g.name)) for g in result.groups}
 
     counts = suited(everything.review)
     assert sorted(suited(few.review).values()) == sorted(counts.values())[-3:]
@@ -75,7 +75,7 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
         coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True
     )  # what people said stays
     assert again.reused == 2
-    kept = {each.id: each for each in read_review(again.review).candidates}
+    kept = {item.id: item for item in read_review(again.review).candidates}
     assert kept["suitcase/texture/operation/wooden"].value == "paper"
     assert "color" not in json.loads(built.file.read_text())["suitcase"]["1"]
 
@@ -88,9 +88,9 @@ def test_agreement_per_rater_and_type(toys: CocoFiles, tmp_path: Path, capsys: p
             verdict: Any = "drop" if (class_, rater) == ("cat", "Ben") else "keep"
             desk.decide(f"{class_}/style/suits/{class_}", rater, verdict, class_)
     desk.decide("cat/style/operation/cartoon", "Ann", "keep", "cartoon")
-    found = agreement(desk.review)
-    assert found == {"style": {"Ann": (2, 2), "Ben": (1, 2)}, "style, operations": {"Ann": (1, 1)}}
-    show_review(found)
+    result = agreement(desk.review)
+    assert result == {"style": {"Ann": (2, 2), "Ben": (1, 2)}, "style, operations": {"Ann": (1, 1)}}
+    show_review(result)
     assert [line.split() for line in capsys.readouterr().out.splitlines()[-2:]] == [
         ["style", "100%", "of", "2", "50%", "of", "2"],
         ["style,", "operations", "100%", "of", "1", "-"],
@@ -120,11 +120,11 @@ def test_a_judge_proposes_classes_and_operations(served: Served, toys: CocoFiles
     review = read_review(built.review)
     assert review.by == f"{MODEL} (editval_classes.v1, editval_operations.v1)"
     assert [group.name for group in review.groups] == ["cat"]
-    told = {each.what: each.why for each in built.left_out}
+    told = {item.what: item.why for item in built.left_out}
     assert "(refused)" in told["viewpoint"]
     assert told["color: unicorn"] == "is no class of the annotations with a fitting image"
     assert "names a thing without a place" in told["cat, positional_addition: ball somewhere"]
-    kept = {(each.task, each.value) for each in review.candidates if each.field == "operation"}
+    kept = {(item.task, item.value) for item in review.candidates if item.field == "operation"}
     assert ("positional_addition", "ball to left") in kept
     assert ("size", "small") in kept  # nobody was asked
     alike = [task for task, value in kept if value == "red" and task not in ("object_addition", "object_replacement")]
@@ -154,7 +154,7 @@ def test_images_that_do_not_fit_are_an_error_that_says_so(toys: CocoFiles, tmp_p
     (toys.images / "000000000001.jpg").rename(toys.images / "holiday.jpg")
     toys.instances.write_text(json.dumps(told))
     built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "o.json", quiet=True)
-    assert [each.what for each in built.left_out if "000000000001.jpg" in each.why] == ["holiday.jpg"]
+    assert [item.what for item in built.left_out if "000000000001.jpg" in item.why] == ["holiday.jpg"]
     assert "1" not in json.loads(built.file.read_text())["cat"]
     with pytest.raises(BadInputError, match="at least 1"):
         editval(coco=toys.instances, images=toys.images, out=tmp_path / "o.json", classes=0, quiet=True)

@@ -27,11 +27,11 @@ def editval(tmp_path: Path) -> Path:
 
 def test_every_class_has_a_sheet_of_its_photographs(editval: Path) -> None:
     made = {
-        each.group: each
-        for each in sheets("editval", out=editval / "out", data=editval / "object.json", images=editval, size=64)
+        item.group: item
+        for item in sheets("editval", out=editval / "out", data=editval / "object.json", images=editval, size=64)
     }
 
-    assert {name: (each.pictures, each.missing) for name, each in made.items()} == {
+    assert {name: (item.pictures, item.missing) for name, item in made.items()} == {
         "bench": (2, 0),
         "stop sign": (0, 1),
     }

@@ -72,22 +72,22 @@ def read_lines(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_four_instances_of_an_edit_are_even(ruled: TrainingSet) -> None:
-    kinds = Counter(each.kind for each in ruled.lessons if each.edit == "chelsea-black" and each.question == "edit")
+    kinds = Counter(item.kind for item in ruled.lessons if item.edit == "chelsea-black" and item.question == "edit")
     assert set(kinds) == {"edit", "negative", "reversed", "reversed_negative"}
-    answers = Counter((each.question, each.action, each.answer) for each in ruled.lessons)
+    answers = Counter((item.question, item.action, item.answer) for item in ruled.lessons)
     for question, action, answer in answers:
         if isinstance(answer, bool):
             assert answers[question, action, True] == answers[question, action, False]
     assert ("tennis-center", "all instances", "no_rule") in {
-        (each.edit, each.what, each.reason) for each in ruled.left_out
+        (item.edit, item.what, item.reason) for item in ruled.left_out
     }
 
 
 def test_both_forms_hold_the_same_lessons(ruled: TrainingSet) -> None:
     llava = json.loads((ruled.folder / LLAVA).read_text("utf-8"))
     chats = read_lines(ruled.folder)
-    assert [each["id"] for each in llava] == [each["id"] for each in chats] == [each.id for each in ruled.lessons]
-    assert len({each["id"] for each in llava}) == len(llava)
+    assert [item["id"] for item in llava] == [item["id"] for item in chats] == [item.id for item in ruled.lessons]
+    assert len({item["id"] for item in llava}) == len(llava)
     for conversation, chat, lesson in zip(llava, chats, ruled.lessons, strict=True):
         human, gpt = conversation["conversations"]
         asked, answered = (message["content"][-1]["text"] for message in chat["messages"])
@@ -103,7 +103,7 @@ def test_both_forms_hold_the_same_lessons(ruled: TrainingSet) -> None:
 
 
 def test_pictures_stand_side_by_side_and_are_written_once(ruled: TrainingSet) -> None:
-    chats = {each["id"]: each for each in read_lines(ruled.folder)}
+    chats = {item["id"]: item for item in read_lines(ruled.folder)}
     for conversation in json.loads((ruled.folder / LLAVA).read_text("utf-8")):
         before, after = (read_image(ruled.folder / name) for name in chats[conversation["id"]]["images"])
         pair, width = read_image(ruled.folder / conversation["image"]), before.shape[1]
@@ -111,7 +111,7 @@ def test_pictures_stand_side_by_side_and_are_written_once(ruled: TrainingSet) ->
         assert np.array_equal(pair[:, :width], before)
         assert np.array_equal(pair[:, width + SEAM :], after)
         assert (pair[:, width : width + SEAM] == 255).all()
-    outcomes = {(each.before, each.after) for each in ruled.lessons}
+    outcomes = {(item.before, item.after) for item in ruled.lessons}
     assert len(list((ruled.folder / "pairs").iterdir())) == len(outcomes)
     assert len(list((ruled.folder / "pictures").iterdir())) == len({path for pair in outcomes for path in pair})
 
@@ -128,7 +128,7 @@ def test_the_card_counts_everything(ruled: TrainingSet) -> None:
 
 
 def test_what_only_people_know_is_counted_and_how_to_bring_it_said(ruled: TrainingSet) -> None:
-    unknown = sum(each.detail == "unknown" for each in ruled.left_out)
+    unknown = sum(item.detail == "unknown" for item in ruled.left_out)
     assert unknown
     assert summary_lines(ruled)[-1].startswith(f"  {unknown} answers only people know")
     assert "`ratings`" in summary_lines(ruled)[-1]
@@ -145,13 +145,13 @@ def test_the_same_seed_makes_the_same_set(bench: Path, ruled: TrainingSet, tmp_p
 def test_a_machine_labels_artifacts_only_where_it_is_asked_to_and_each_such_lesson_says_so(
     bench: Path, ruled: TrainingSet, tmp_path: Path
 ) -> None:
-    assert not any(each.labeled_by for each in ruled.lessons)
+    assert not any(item.labeled_by for item in ruled.lessons)
     done = training(bench, out=tmp_path / "marked", machine_artifacts=True, quiet=True)
     made = [*done.lessons, *done.dropped]
-    by_machine = {each.id: each.labeled_by for each in made if each.question == "artifacts"}
-    assert len(by_machine) == sum(each.question == "edit" and each.kind == "edit" for each in made)
+    by_machine = {item.id: item.labeled_by for item in made if item.question == "artifacts"}
+    assert len(by_machine) == sum(item.question == "edit" and item.kind == "edit" for item in made)
     assert set(by_machine.values()) == {"artifacts with EfficientDet-Lite2"}
-    assert all(not each.labeled_by for each in made if each.question != "artifacts")
+    assert all(not item.labeled_by for item in made if item.question != "artifacts")
     for chat in read_lines(done.folder):
         assert chat.get("labeled_by", "") == by_machine.get(chat["id"], "")
 
@@ -161,12 +161,12 @@ def test_an_outcome_of_a_method_is_not_held_for_right(bench: Path, tmp_path: Pat
     write_png(read_image(bench / "bowl-cup-edited.png"), outcomes / "bowl-cup.png")
     done = training(bench, out=tmp_path / "out", outcomes={"mine": outcomes}, quiet=True)
     assert done.lessons == ()  # nothing is known to be right, so nothing wrong is kept beside it
-    assert {each.answer for each in done.dropped} == {False}
+    assert {item.answer for item in done.dropped} == {False}
     ratings = tmp_path / "ratings.jsonl"
     fields = {"edit": "bowl-cup", "method": "mine", "question": "accuracy", "value": 3, "rater": "a"}
     ratings.write_text(json.dumps(fields) + "\n", encoding="utf-8")
     done = training(bench, out=tmp_path / "rated", outcomes=[f"mine={outcomes}"], ratings=ratings, quiet=True)
-    assert {each.answer for each in done.lessons if each.question == "edit"} == {True, False}
+    assert {item.answer for item in done.lessons if item.question == "edit"} == {True, False}
 
 
 def words_of(text: str) -> dict[str, Any]:
@@ -180,8 +180,8 @@ def words_of(text: str) -> dict[str, Any]:
     offers = (goal, "dark", "brown" if goal == "black" else "black", "green")
     return {
         "edits": [
-            {"goal": each, "instruction": request.replace(goal, each), "caption": f"It became {each}."}
-            for each in offers
+            {"goal": item, "instruction": request.replace(goal, item), "caption": f"It became {item}."}
+            for item in offers
         ]
     }
 
@@ -189,7 +189,7 @@ def words_of(text: str) -> dict[str, Any]:
 def test_a_judge_words_what_can_be_checked(served: Served, bench: Path, tmp_path: Path) -> None:
     served.plan = lambda text, seen: json.dumps(words_of(text))
     done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
-    asked = {each.kind: each.prompt.splitlines()[0].partition(": ")[2] for each in done.lessons}
+    asked = {item.kind: item.prompt.splitlines()[0].partition(": ")[2] for item in done.lessons}
     assert asked["reversed"] == "let the cat be brown again"
     assert asked["negative"] == "make the cat brown", "what is true, or could be, is passed over"
     assert asked["reversed_negative"] == "let the cat be black again"
@@ -219,7 +219,7 @@ def test_what_a_judge_does_not_say_is_left_out(
     served.plan = lambda text, seen: answer
     done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=2, quiet=True)
     assert done.lessons == ()
-    assert {(each.what, each.reason) for each in done.left_out} == {("all instances", reason)}
+    assert {(item.what, item.reason) for item in done.left_out} == {("all instances", reason)}
 
 
 def test_a_judge_that_fails_half_way_costs_only_its_half(served: Served, bench: Path, tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ def test_a_judge_that_fails_half_way_costs_only_its_half(served: Served, bench: 
 
     served.plan = plan
     done = training(bench, out=tmp_path / "out", judge=ADDRESS.format(served.url), limit=1, quiet=True)
-    assert {each.question for each in done.lessons} == {"main_difference"}
-    assert {each.kind for each in done.dropped} == {"edit", "reversed"}
-    assert {each.what for each in done.left_out} >= {"negative", "reversed_negative"}
+    assert {item.question for item in done.lessons} == {"main_difference"}
+    assert {item.kind for item in done.dropped} == {"edit", "reversed"}
+    assert {item.what for item in done.left_out} >= {"negative", "reversed_negative"}
 
 
 def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: Path) -> None:
@@ -242,9 +242,9 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
     (folder / "edits.jsonl").write_text(json.dumps(fields) + "\n", encoding="utf-8")
     served.plan = lambda text, seen: json.dumps(words_of(text))
     done = training(folder, out=tmp_path / "out", judge=ADDRESS.format(served.url), quiet=True)
-    why = {each.what: each.detail for each in done.left_out}
+    why = {item.what: item.detail for item in done.left_out}
     assert "'brown' before, without any evidence" in why["reversed"]
-    assert {each.kind for each in done.lessons} == {"edit", "negative"}
+    assert {item.kind for item in done.lessons} == {"edit", "negative"}
 
 
 def test_what_cannot_be_used_is_explained(bench: Path, tmp_path: Path) -> None:
@@ -277,10 +277,10 @@ def test_what_people_said_of_editinspector_is_taken(tmp_path: Path) -> None:
     rows = test_editinspector.row(1, "add a boat", "Add", **levels), test_editinspector.ROWS[1]
     file = test_editinspector.write(tmp_path, *rows)
     done = training("editinspector", out=tmp_path / "out", data=file, images=images, quiet=True)
-    known = {(each.edit, each.question): each.answer for each in (*done.lessons, *done.dropped) if each.kind == "edit"}
+    known = {(item.edit, item.question): item.answer for item in (*done.lessons, *done.dropped) if item.kind == "edit"}
     first, second = (edit.id for edit in open_benchmark("editinspector", file, images).edits)
     assert known[first, "edit"] is False
     assert (second, "edit") not in known, "of three people each said something else"
     assert [known[first, name] for name in ("consistent", "precise", "artifacts")] == [True, False, True]
     assert known[first, "caption_right"] is True
-    assert {each.kind for each in (*done.lessons, *done.dropped) if each.edit == first} == {"edit", "negative"}
+    assert {item.kind for item in (*done.lessons, *done.dropped) if item.edit == first} == {"edit", "negative"}

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from editgauge.builders._training_changes import (
     ChangeScene,
     DescribedChange,
-    are_other_attributes,
-    backwards,
     caption_of,
     change_of,
     check,
     decoy,
+    exclude_each_other,
     instruction_of,
-    may_be_the_same,
-    reworded,
+    may_name_same_object,
+    replace_name,
+    reverse_change,
     tables,
-    towards,
+    with_goal,
 )
 from editgauge.builders._training_lessons import KINDS, MAIN_DIFFERENCE, Lesson
 from editgauge.builders.training import balanced
@@ -54,13 +54,13 @@ def chosen(change: DescribedChange, here: ChangeScene, seed: int) -> str | Unsco
 
 @given(CHANGES)
 def test_the_way_back_leads_back(change: DescribedChange) -> None:
-    assert backwards(backwards(change)) == change
-    assert backwards(change) != change or change.before == change.after
+    assert reverse_change(reverse_change(change)) == change
+    assert reverse_change(change) != change or change.before == change.after
 
 
 def test_nobody_guesses_what_was_there_before() -> None:
     with pytest.raises(UnscorableError, match="how the car was before"):
-        backwards(DescribedChange("Change Attribute", None, "blue", "car"))
+        reverse_change(DescribedChange("Change Attribute", None, "blue", "car"))
 
 
 @needs_wordnet
@@ -69,27 +69,27 @@ def test_what_is_said_to_have_come_is_in_neither_picture(new: str, old: str, the
     change = DescribedChange("Replace", old, new)
     around = dict.fromkeys(there, BOX)
     here = scene({**around, old: BOX}, {**around, new: BOX}, accurate=False)
-    found = chosen(change, here, seed)
-    if isinstance(found, UnscorableError):
-        assert found.reason == "unknown_word"
+    result = chosen(change, here, seed)
+    if isinstance(result, UnscorableError):
+        assert result.reason == "unknown_word"
         return
-    assert found not in {*there, old, new}
-    assert not may_be_the_same(found, new)
-    assert not may_be_the_same(found, old)
-    asyncio.run(check(found, change, here))
+    assert result not in {*there, old, new}
+    assert not may_name_same_object(result, new)
+    assert not may_name_same_object(result, old)
+    asyncio.run(check(result, change, here))
 
 
 @given(NAMES, st.dictionaries(NAMES, st.floats(2, 60)), st.integers(0, 9))
 def test_what_is_said_to_have_gone_is_still_there(gone: str, sides: dict[str, float], seed: int) -> None:
     stays = {word: (0.0, 0.0, side, side) for word, side in sides.items() if word != gone}
     here = scene({**stays, gone: (0.0, 0.0, 20.0, 20.0)}, stays)
-    found = chosen(DescribedChange("Remove", gone, None), here, seed)
-    if isinstance(found, UnscorableError):
-        assert found.reason == "not_detected"
+    result = chosen(DescribedChange("Remove", gone, None), here, seed)
+    if isinstance(result, UnscorableError):
+        assert result.reason == "not_detected"
         return
-    assert found in stays
-    assert not may_be_the_same(found, gone)
-    assert 100 <= stays[found][2] ** 2 <= 1600
+    assert result in stays
+    assert not may_name_same_object(result, gone)
+    assert 100 <= stays[result][2] ** 2 <= 1600
 
 
 def test_a_thing_that_moved_did_not_stay() -> None:
@@ -111,9 +111,9 @@ def test_the_mask_tells_the_size_of_what_the_detector_does_not_know() -> None:
 @given(ATTRIBUTES, ATTRIBUTES, st.integers(0, 9))
 def test_another_attribute_is_of_the_same_kind_and_surely_another(before: str, after: str, seed: int) -> None:
     change = DescribedChange("Change Attribute", before, after, "car")
-    found = asyncio.run(decoy(change, scene({}, {}), Random(seed)))
-    assert are_other_attributes(found, after)
-    assert not any({found, after} <= set(row) for rows in tables().values() for row in rows)
+    result = asyncio.run(decoy(change, scene({}, {}), Random(seed)))
+    assert exclude_each_other(result, after)
+    assert not any({result, after} <= set(row) for rows in tables().values() for row in rows)
 
 
 def test_an_attribute_is_wrong_only_where_the_right_one_is_known() -> None:
@@ -124,14 +124,14 @@ def test_an_attribute_is_wrong_only_where_the_right_one_is_known() -> None:
 
 @pytest.mark.parametrize("words", [("navy", "blue"), ("wooden", "wood"), ("blue", "striped"), ("shiny", "red")])
 def test_attributes_that_may_go_together_are_never_called_others(words: tuple[str, str]) -> None:
-    assert not are_other_attributes(*words)
+    assert not exclude_each_other(*words)
 
 
 @given(CHANGES.filter(lambda change: change.action != "Change Attribute" and change.before != change.after))
 def test_a_caption_tells_its_change(change: DescribedChange) -> None:
-    (found,) = read_triplets(caption_of(change))
-    assert found.action == change.action
-    for name, told in ((change.before, found.source), (change.after, found.target)):
+    (result,) = read_triplets(caption_of(change))
+    assert result.action == change.action
+    for name, told in ((change.before, result.source), (change.after, result.target)):
         assert (told or "").endswith(name.split()[-1].lower() if name else "")
 
 
@@ -146,7 +146,7 @@ def test_a_caption_tells_its_change(change: DescribedChange) -> None:
     ],
 )
 def test_another_name_takes_the_place_of_one(told: str, old: str, new: str, expected: str | None) -> None:
-    assert reworded(told, old, new) == expected
+    assert replace_name(told, old, new) == expected
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_yes_and_no_are_even_and_as_many_as_can_be(lessons: list[Lesson], seed: 
 
 
 def test_another_goal_is_all_that_changes() -> None:
-    assert towards(DescribedChange("Remove", "cat", None), "dog") == DescribedChange("Remove", "dog", None)
-    assert towards(DescribedChange("Add", None, "cup", where="on the table"), "jug").where == "on the table"
+    assert with_goal(DescribedChange("Remove", "cat", None), "dog") == DescribedChange("Remove", "dog", None)
+    assert with_goal(DescribedChange("Add", None, "cup", where="on the table"), "jug").where == "on the table"
     assert instruction_of(DescribedChange("Change Attribute", None, "stripes", "shirt")) == (
         "Give the shirt a texture of stripes."
     )

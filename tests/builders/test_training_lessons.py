@@ -25,26 +25,26 @@ def subject(labels: Labels, **extras: Any) -> Subject:
 
 def learned(labels: Labels, **extras: Any) -> dict[tuple[str, str], bool | str]:
     lessons, _ = asyncio.run(lessons_of(subject(labels, **extras), RuleAuthor(), open_prompt, 0))
-    return {(each.kind, each.question): each.answer for each in lessons}
+    return {(item.kind, item.question): item.answer for item in lessons}
 
 
 @needs_wordnet
 def test_a_right_outcome_gives_four_instances_as_in_figure_7() -> None:
     lessons, lacking = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
-    asked = {each.kind: each.prompt.splitlines()[0] for each in lessons if each.question == "edit"}
+    asked = {item.kind: item.prompt.splitlines()[0] for item in lessons if item.question == "edit"}
     assert list(asked) == ["edit", "negative", "reversed", "reversed_negative"]
     assert asked["negative"].endswith(": remove the dog")
     assert asked["reversed"].endswith(": Add a cat.")
-    assert {each.kind: each.answer for each in lessons if each.question == "edit"} == {
+    assert {item.kind: item.answer for item in lessons if item.question == "edit"} == {
         "edit": True,
         "negative": False,
         "reversed": True,
         "reversed_negative": False,
     }
-    shown = {each.kind: (each.before.stem, each.after.stem) for each in lessons}
+    shown = {item.kind: (item.before.stem, item.after.stem) for item in lessons}
     assert shown["edit"] == shown["negative"] == ("before", "after")
     assert shown["reversed"] == shown["reversed_negative"] == ("after", "before")
-    assert {each.what for each in lacking} == {"edit: consistent", "edit: precise", "edit: artifacts"}
+    assert {item.what for item in lacking} == {"edit: consistent", "edit: precise", "edit: artifacts"}
 
 
 def test_no_answer_is_made_up() -> None:
@@ -70,14 +70,14 @@ def test_what_people_said_counts_where_the_request_cannot_be_read() -> None:
     known = subject(labels)
     unread = Subject(edit("no cat, no cry", extras=extras), "m", 0, known.before, known.after, labels, known.scene)
     lessons, lacking = asyncio.run(lessons_of(unread, RuleAuthor(), open_prompt, 0))
-    assert {each.question: each.answer for each in lessons} == {
+    assert {item.question: item.answer for item in lessons} == {
         "edit": True,
         "consistent": False,
         "artifacts": True,
         "caption_right": True,
     }
-    assert {(each.kind, each.action) for each in lessons} == {("edit", "Remove")}
-    assert {each.what for each in lacking} == {"negative", "reversed", "reversed_negative", "edit: precise"}
+    assert {(item.kind, item.action) for item in lessons} == {("edit", "Remove")}
+    assert {item.what for item in lacking} == {"negative", "reversed", "reversed_negative", "edit: precise"}
 
 
 def test_people_count_by_majority() -> None:
@@ -104,7 +104,7 @@ class Listening:
 
 def test_a_judge_is_taught_what_the_protocol_asks() -> None:
     lessons, _ = asyncio.run(lessons_of(subject(ACCEPTED), RuleAuthor(), open_prompt, 0))
-    taught = {each.question: each.prompt for each in lessons if each.kind == "edit"}
+    taught = {entry.question: entry.prompt for entry in lessons if entry.kind == "edit"}
     asked = edit("remove the cat", extras={"difference_caption": "The cat was removed."})
     where = Outcome(edit_id="e", method="m", image=Path("after.png"))
     item = Item(edit=asked, outcome=where, source=picture(BEFORE), edited=picture(AFTER))
@@ -112,8 +112,8 @@ def test_a_judge_is_taught_what_the_protocol_asks() -> None:
     inspection = Inspection(item, sight, "judge", InspectionOptions())
     for name in ("edit", "caption_right"):
         asyncio.run(inspection.verdict(name))
-    assert [each.words.text for each in sight.asked] == [taught["edit"], taught["caption_right"]]
-    assert {tuple(shown.label for shown in each.images) for each in sight.asked} == {USUAL_LABELS}
+    assert [entry.words.text for entry in sight.asked] == [taught["edit"], taught["caption_right"]]
+    assert {tuple(shown.label for shown in entry.images) for entry in sight.asked} == {USUAL_LABELS}
     main = ask_main_difference(item, sight)
     assert (main.words.text, tuple(shown.label for shown in main.images)) == (
         taught["main_difference"],

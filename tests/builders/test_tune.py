@@ -68,7 +68,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """With the words of the lessons and of their answers, and with room to learn them."""
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
-    said = " ".join([*USUAL_LABELS, *ASKED, *(json.dumps({"answer": each}) for each in ASKED.values())]).split()
+    said = " ".join([*USUAL_LABELS, *ASKED, *(json.dumps({"answer": item}) for item in ASKED.values())]).split()
     monkeypatch.setattr(test_local, "WORDS", tuple(dict.fromkeys([*test_local.WORDS, *said])))
     monkeypatch.setitem(test_local.LAYER, "hidden_size", 64)
     folder = test_local.save_tiny(tmp_path / "tiny-llava")

@@ -50,11 +50,11 @@ def build(files: CocoFiles, out: Path, **options: Any) -> Annotations:
 
 
 def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp_path: Path) -> None:
-    found = build(toys, tmp_path / "out" / "unibench.json")
-    assert len(found.images) == 3
-    for image in found.images:
+    result = build(toys, tmp_path / "out" / "unibench.json")
+    assert len(result.images) == 3
+    for image in result.images:
         assert read_image(tmp_path / "out" / image.file).shape == (128, 128, 3)
-        assert [each.class_ for each in image.instances] == ["cat", "suitcase"]  # the bird is outside the square
+        assert [item.class_ for item in image.instances] == ["cat", "suitcase"]  # the bird is outside the square
         assert image.license == "Attribution License"
         by_type = {task.type: task for task in image.tasks if isinstance(task, Generate) or task.instance == "cat-1"}
         assert set(by_type) == {"change_class", "change_color", "move", "generate"}
@@ -76,13 +76,13 @@ def test_rules_propose_all_four_types_and_nothing_forbidden(toys: CocoFiles, tmp
 
 
 def test_photographs_in_cocos_form_become_a_benchmark(coco: CocoFiles, tmp_path: Path) -> None:
-    found = build(coco, tmp_path / "unibench.json", least_share=0.003)
-    assert found.images
+    result = build(coco, tmp_path / "unibench.json", least_share=0.003)
+    assert result.images
     told = open_benchmark("unibench", data=tmp_path / "unibench.json")
     assert {edit.type for edit in told.edits} == {
         *("object_replacement", "color", "position_replacement", "positional_addition")
     }
-    assert "Drafted by rules.v2; 0 of" in found.about
+    assert "Drafted by rules.v2; 0 of" in result.about
     report = (tmp_path / "unibench.report.txt").read_text()
     assert "objects that are alone of their class: 1, and 2 are needed" in report
 
@@ -107,7 +107,7 @@ def test_what_people_reviewed_survives_a_second_run(toys: CocoFiles, tmp_path: P
     first = desk.review.candidates[0]
     desk.decide(first.id, "Ann", "drop")
     assert len(build(toys, out, limit=3).images) == 3
-    kept = next(each for each in read_review(desk.file).candidates if each.id == first.id)
+    kept = next(item for item in read_review(desk.file).candidates if item.id == first.id)
     assert (kept.status, kept.by) == ("dropped", "Ann")
     with pytest.raises(BadInputError, match="built with other options") as error:
         build(toys, out, seed=5)
@@ -131,7 +131,7 @@ def test_criteria_leave_images_out_and_say_why(
         told = "no caption mentions 3"
     built = unibench(coco=toys.instances, images=toys.images, out=out, captions=toys.captions, quiet=True, **options)
     assert (built.images, len(built.left_out)) == (0, 3)
-    assert all(any(part in each.why for part in told.split("|")) for each in built.left_out)
+    assert all(any(part in item.why for part in told.split("|")) for item in built.left_out)
     assert not out.exists()
     assert built.report.exists()
 
@@ -151,7 +151,7 @@ def test_a_missing_picture_is_left_out(toys: CocoFiles, tmp_path: Path) -> None:
         coco=toys.instances, images=toys.images, out=tmp_path / "u.json", captions=toys.captions, quiet=True
     )
     assert built.images == 2
-    assert [each.what for each in built.left_out if "no image" in each.why] == ["000000000002.jpg"]
+    assert [item.what for item in built.left_out if "no image" in item.why] == ["000000000002.jpg"]
 
 
 # --- by a judge -------------------------------------------------------------------------------------------------------
@@ -160,19 +160,19 @@ def test_a_missing_picture_is_left_out(toys: CocoFiles, tmp_path: Path) -> None:
 def test_a_draft_that_fits_is_taken_as_it_is(served: Served, toys: CocoFiles, tmp_path: Path) -> None:
     served.plan = lambda text, seen: json.dumps(GOOD)
     out, judge = tmp_path / "unibench.json", f"openai:{MODEL}@{served.url}"
-    found = build(toys, out, judge=judge, limit=2)
+    result = build(toys, out, judge=judge, limit=2)
     assert len(served.requests) == 2
     (picture, words) = served.requests[0]["messages"][0]["content"][-2:]
     assert picture["type"] == "image_url"
     assert "cat-1 (cat, from" in words["text"]
     assert "{target} stands for the new class" in words["text"]
-    assert [task.type for task in found.images[0].tasks] == ["change_class", "change_color", "move", "generate"]
+    assert [task.type for task in result.images[0].tasks] == ["change_class", "change_color", "move", "generate"]
     assert read_review(tmp_path / "unibench.review.json").by == (
         f"{MODEL} (unibench_annotation.v2, unibench_correction.v1)"
     )
     out.unlink()
     (tmp_path / "unibench.review.json").unlink()
-    assert build(toys, out, judge=judge, limit=2, replay=True) == found  # from the transcripts
+    assert build(toys, out, judge=judge, limit=2, replay=True) == result  # from the transcripts
     assert len(served.requests) == 2
 
 
@@ -186,7 +186,7 @@ def test_a_draft_that_does_not_fit_is_asked_for_again(served: Served, toys: Coco
         return json.dumps(GOOD if "What is wrong with it:" in text else bad)
 
     served.plan = plan
-    found = build(toys, tmp_path / "u.json", judge=f"openai:{MODEL}@{served.url}", limit=1)
+    result = build(toys, tmp_path / "u.json", judge=f"openai:{MODEL}@{served.url}", limit=1)
     correction = next(text for text in served.seen if "What is wrong with it:" in text)
     for fault in (
         "'dragon' is not in the class list",
@@ -196,7 +196,7 @@ def test_a_draft_that_does_not_fit_is_asked_for_again(served: Served, toys: Coco
         "has the slot {animal}",
     ):
         assert fault in correction
-    change = found.images[0].tasks[0]
+    change = result.images[0].tasks[0]
     assert isinstance(change, ChangeClass)
     assert change.classes == ["dog", "teddy bear"]
 
@@ -206,9 +206,9 @@ def test_what_is_wrong_to_the_last_is_left_out_and_told(served: Served, toys: Co
     bad["instances"][0]["classes"] = ["dragon", "dog"]
     bad["instances"].append({**bad["instances"][0], "instance": "ghost-1"})
     served.plan = lambda text, seen: json.dumps(bad)
-    found = build(toys, tmp_path / "u.json", judge=f"openai:{MODEL}@{served.url}", limit=1)
+    result = build(toys, tmp_path / "u.json", judge=f"openai:{MODEL}@{served.url}", limit=1)
     assert len(served.requests) == 2  # a second correction would be the same question
-    change = found.images[0].tasks[0]
+    change = result.images[0].tasks[0]
     assert isinstance(change, ChangeClass)
     assert change.classes == ["dog"]
     report = (tmp_path / "u.report.txt").read_text()
@@ -236,7 +236,7 @@ def test_a_refusal_leaves_the_image_out_and_the_rest_in(served: Served, toys: Co
         quiet=True,
     )
     assert (built.images, len(served.requests)) == (2, 3)
-    (refused,) = [each for each in built.left_out if "no draft" in each.why]
+    (refused,) = [item for item in built.left_out if "no draft" in item.why]
     assert "(refused)" in refused.why
 
 

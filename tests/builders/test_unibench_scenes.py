@@ -24,8 +24,8 @@ def cut_pictures(draw: st.DrawFn) -> tuple[CocoImage, Square]:
     width, height = draw(st.integers(8, 40)), draw(st.integers(8, 40))
     side = draw(st.integers(4, min(width, height)))
     square = Square(draw(st.integers(0, width - side)), draw(st.integers(0, height - side)), side)
-    place = st.floats(-5, 45, allow_nan=False).map(lambda value: round(value * 2) / 2)
-    rings = draw(st.lists(st.lists(place, min_size=6, max_size=12).map(_even), min_size=1, max_size=4))
+    index = st.floats(-5, 45, allow_nan=False).map(lambda value: round(value * 2) / 2)
+    rings = draw(st.lists(st.lists(index, min_size=6, max_size=12).map(_even), min_size=1, max_size=4))
     objects = tuple(
         CocoObject(number, f"thing {number}", (0, 0, width, height), [ring], False) for number, ring in enumerate(rings)
     )
@@ -45,17 +45,17 @@ def painted(image: CocoImage, each: CocoObject) -> Pixels:
 def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Square]) -> None:
     image, square = drawn
     blank = np.zeros((image.height, image.width, 3), np.uint8)
-    found = make_scene(Chosen(image, None, image.objects, square), blank, "1.png", square.side, EVERYTHING)
-    cuts = [square.cut(painted(image, each), square.side)[..., 0] > 127 for each in image.objects]
-    seen = [(each.class_, cut) for each, cut in zip(image.objects, cuts, strict=True) if cut.any()]
-    if isinstance(found, OmittedTask):
+    result = make_scene(Chosen(image, None, image.objects, square), blank, "1.png", square.side, EVERYTHING)
+    cuts = [square.cut(painted(image, item), square.side)[..., 0] > 127 for item in image.objects]
+    seen = [(item.class_, cut) for item, cut in zip(image.objects, cuts, strict=True) if cut.any()]
+    if isinstance(result, OmittedTask):
         assert seen == []
         return
-    assert [each.class_ for each in found.picture.instances] == [name for name, _ in seen]
-    for instance, (_, cut) in zip(found.picture.instances, seen, strict=True):
+    assert [item.class_ for item in result.picture.instances] == [name for name, _ in seen]
+    for instance, (_, cut) in zip(result.picture.instances, seen, strict=True):
         assert (mask_of(instance.mask).render(square.side, square.side) == cut).all()
         assert tuple(instance.box) == bounding_box(cut)
-    gone = {each.what for each in found.left_out if each.why.startswith("vanished")}
+    gone = {item.what for item in result.left_out if item.why.startswith("vanished")}
     assert len(gone) == len(image.objects) - len(seen)
 
 
@@ -63,8 +63,8 @@ def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Squar
 def test_a_scaled_mask_lies_where_the_scaled_picture_shows_it(drawn: tuple[CocoImage, Square], size: int) -> None:
     """Away from the borders, where a pixel shows both sides, mask and picture say the same."""
     image, square = drawn
-    for each in image.objects:
-        whole = painted(image, each)
+    for item in image.objects:
+        whole = painted(image, item)
         shown = square.cut(whole, size)[..., 0]
         mask = square.cut_mask(whole[..., 0] > 127, size)
         by_box = _averaged(whole[..., 0] / 255.0, square, size)
@@ -92,22 +92,22 @@ def test_the_best_square_is_as_large_as_possible_and_inside(
     width: int, height: int, given_boxes: list[tuple[int, int, int, int]]
 ) -> None:
     boxes: list[Box] = [(left, top, left + wide, top + tall) for left, top, wide, tall in given_boxes]
-    found = best_square(width, height, boxes)
-    assert found.side == min(width, height)
-    assert 0 <= found.left <= width - found.side
-    assert 0 <= found.top <= height - found.side
+    result = best_square(width, height, boxes)
+    assert result.side == min(width, height)
+    assert 0 <= result.left <= width - result.side
+    assert 0 <= result.top <= height - result.side
 
     def whole(square: Square) -> int:
         return sum(square.share_of(box) > 0.999 for box in boxes)
 
-    slack = max(width, height) - found.side
-    others = [Square(at, 0, found.side) if width > height else Square(0, at, found.side) for at in range(slack + 1)]
-    assert whole(found) == max(map(whole, others))
+    slack = max(width, height) - result.side
+    others = [Square(at, 0, result.side) if width > height else Square(0, at, result.side) for at in range(slack + 1)]
+    assert whole(result) == max(map(whole, others))
 
 
 def test_a_picture_of_another_size_than_its_annotations_is_left_out() -> None:
     image = CocoImage(1, "1.png", 20, 10, objects=(CocoObject(1, "cat", (0, 0, 5, 5), [[0, 0, 5, 0, 5, 5]], False),))
-    chosen = Chosen(image, None, image.objects, Square(0, 0, 10))
-    found = make_scene(chosen, np.zeros((10, 21, 3), np.uint8), "1.png", 10, EVERYTHING)
-    assert found == OmittedTask("1.png", "is 21 x 10, while its annotations are of 20 x 10")
-    assert isinstance(make_scene(chosen, np.zeros((10, 20, 3), np.uint8), "1.png", 10, EVERYTHING), EditableScene)
+    selected = Chosen(image, None, image.objects, Square(0, 0, 10))
+    result = make_scene(selected, np.zeros((10, 21, 3), np.uint8), "1.png", 10, EVERYTHING)
+    assert result == OmittedTask("1.png", "is 21 x 10, while its annotations are of 20 x 10")
+    assert isinstance(make_scene(selected, np.zeros((10, 20, 3), np.uint8), "1.png", 10, EVERYTHING), EditableScene)

@@ -140,7 +140,7 @@ def test_killed_while_models_answer_and_answers_are_kept_it_is_the_undisturbed_r
 def test_a_disk_that_is_full_of_answers_costs_no_score(scene: Scene, small_disk: Callable[[str], Path]) -> None:
     scene._environment["EDITGAUGE_CACHE"] = str(small_disk("60k"))
     said = scene.finish(processes=1)
-    assert said.count("is not remembered from here on") == 1
+    assert said.count("are no longer cached") == 1
     assert "No space left on device" in said
     assert Run.open(scene.out).scores["reason"].null_count == 2 * EDITS
 

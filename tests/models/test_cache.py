@@ -22,7 +22,7 @@ from editgauge._util.caching import LRUCache
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import _cache
-from editgauge.models._cache import SHELVES, Answer, DamagedAnswerError, Store, TwoLevels, pack, size_of, unpack
+from editgauge.models._cache import SHARDS, Answer, DamagedAnswerError, Store, TwoLevels, pack, size_of, unpack
 from editgauge.models.answers import ClassMap, Detections
 
 MB = 1_000_000
@@ -120,7 +120,7 @@ def test_a_damaged_entry_is_dropped_and_can_be_kept_anew(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_it_never_outgrows_its_bound_and_keeps_what_was_used_last(tmp_path: Path) -> None:
-    most = SHELVES * 20 * 4096
+    most = SHARDS * 20 * 4096
     store = Store(tmp_path, most)
     store.put(key_of(0), "m", vector(0))
     for number in range(1, 3000):
@@ -133,7 +133,7 @@ def test_it_never_outgrows_its_bound_and_keeps_what_was_used_last(tmp_path: Path
             assert store.get(key_of(0), "m") is not None, "used all the time"
     kept = list(store.entries())
     assert sum(entry.bytes for entry in kept) <= most * (1 + 1 / 8)
-    assert len(kept) > SHELVES * 12, "and it is not thrown away needlessly"
+    assert len(kept) > SHARDS * 12, "and it is not thrown away needlessly"
     assert store.get(key_of(1), "m") is None
 
 
@@ -180,8 +180,8 @@ for number in range({start}, {start + count}):
 def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_are_not(tmp_path: Path) -> None:
     store = Store(tmp_path, 64)
     store.put(key_of(1), "m", 1.0)
-    shelf = next((tmp_path / "v1").iterdir())
-    old, new = shelf / f"{DRAFT_PREFIX}old", shelf / f"{DRAFT_PREFIX}new"
+    shard = next((tmp_path / "v1").iterdir())
+    old, new = shard / f"{DRAFT_PREFIX}old", shard / f"{DRAFT_PREFIX}new"
     for draft in (old, new):
         draft.write_text("half an ans")
     os.utime(old, (time.time() - 5000,) * 2)
@@ -301,7 +301,7 @@ def test_what_one_machine_keeps_another_recalls_and_then_has_itself(tmp_path: Pa
     assert levels(tmp_path, "two").get(f"{8:064x}", "clip") is None
 
 
-def test_a_damaged_answer_near_is_mended_from_the_shared_level(tmp_path: Path) -> None:
+def test_a_damaged_answer_local_is_mended_from_the_shared_level(tmp_path: Path) -> None:
     both = levels(tmp_path, "one")
     both.put(KEY, "clip", 0.25)
     (file,) = (path for path in (tmp_path / "one").rglob("*") if path.is_file())
@@ -318,7 +318,7 @@ def test_a_shared_disk_that_refuses_is_told_once_and_costs_nothing_else(
     for number in range(3):
         both.put(f"{number:064x}", "clip", float(number))
     assert [both.get(f"{number:064x}", "clip") for number in range(3)] == [0.0, 1.0, 2.0]
-    assert caplog.text.count("is not remembered from here on") == 1
+    assert caplog.text.count("are no longer cached") == 1
 
 
 def test_the_setting_brings_the_second_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,17 +54,17 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     assert export(study.folder, out=tmp_path / "ratings.csv") == 48
     rated = read_ratings(tmp_path / "ratings.jsonl")
     assert rated == read_ratings(tmp_path / "ratings.csv")
-    assert {(one.question, one.rater, one.value) for one in rated} == {
+    assert {(item.question, item.rater, item.value) for item in rated} == {
         ("good", "r0001", 0.0),
         ("good", "r0002", 1.0),
         ("good", "r0003", 2.0),
     }
-    found = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
-    assert found.ratings is not None
-    assert (found.ratings.unmatched, len(found.ratings.pairs)) == (0, 48)
+    result = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
+    assert result.ratings is not None
+    assert (result.ratings.unmatched, len(result.ratings.pairs)) == (0, 48)
     agreement = analyze(study.folder).agreement
     assert agreement is not None
-    assert agreement.ratings == found.ratings
+    assert agreement.ratings == result.ratings
 
 
 def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., RaterInfo], tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., Rat
     while (page := study.next(rater)) is not None:
         study.answer(rater, page, {"better": "right"})
     assert export(study.folder, out=tmp_path / "choices.jsonl") == 8
-    chosen = {choice.edit: choice.choice for choice in read_choices(tmp_path / "choices.jsonl")}
-    assert chosen == {page.edit: "first" if page.flipped else "second" for page in told(study)}
+    selected = {choice.edit: choice.choice for choice in read_choices(tmp_path / "choices.jsonl")}
+    assert selected == {page.edit: "first" if page.flipped else "second" for page in told(study)}
     assert agree(study.manifest.run, choices=tmp_path / "choices.jsonl").choices is not None
     with pytest.raises(BadInputError, match="gives no ratings"):
         export(study.folder, out=tmp_path / "ratings.jsonl", form="ratings")
@@ -88,7 +88,7 @@ def test_what_does_not_count_is_in_the_answers_and_not_in_the_ratings(
     for _ in range(2):
         work(study, enter(study))
     study.exclude("r0001", "a test")
-    assert {one.rater for one in read_ratings(_exported(study, tmp_path / "a.jsonl"))} == {"r0002"}
+    assert {item.rater for item in read_ratings(_exported(study, tmp_path / "a.jsonl"))} == {"r0002"}
     assert export(study.folder, out=tmp_path / "all.jsonl", form="answers") == 24
     assert export(study.folder, out=tmp_path / "hers.jsonl", form="answers", rater="r0001") == 12
     line = json.loads((tmp_path / "hers.jsonl").read_text().splitlines()[0])
@@ -147,8 +147,8 @@ def templates(tmp_path: Path, make_study: Make) -> Path:
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data(), suffix=st.sampled_from([".jsonl", ".csv"]))
 def test_answers_that_leave_and_come_back_are_the_same(templates: Path, data: st.DataObject, suffix: str) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
+    with tempfile.TemporaryDirectory() as index:
+        home = Path(index)
         for name in ("here", "there"):
             shutil.copytree(templates, home / name)
         with Study.open(home / "here") as here, Study.open(home / "there") as there:
@@ -184,7 +184,7 @@ def _whole_microseconds(page: AnswerRecord) -> AnswerRecord:
     def cut(moment: float | None) -> float | None:
         return parse_time(format_time(moment))
 
-    history = tuple(replace(one, at=cut(one.at) or 0.0) for one in page.history)
+    history = tuple(replace(item, at=cut(item.at) or 0.0) for item in page.history)
     return replace(page, claimed=cut(page.claimed), done=cut(page.done), history=history)
 
 

@@ -42,24 +42,24 @@ def choose(study: Study, rater: RaterInfo, order: str) -> None:
 def _methods(study: Study, page: int) -> list[str]:
     with study.database.read() as session:
         item = session.get_one(StudyItem, session.get_one(Assignment, page).item_id)
-        return [each["method"] for each in item.content["compared"]]
+        return [entry["method"] for entry in item.content["compared"]]
 
 
 def test_levels_bias_and_agreement_of_a_study(make_study: Make, enter: Any, tmp_path: Path) -> None:
     study = make_study(edits=6, raters=3)
     for level in ({"mine": 2, "theirs": 1}, {"mine": 2, "theirs": 0}, {"mine": 2, "theirs": 0}):
         rate(study, enter(study), level)
-    found = analyze(study.folder, out=tmp_path / "out")
-    assert found.findings is not None
-    (question,) = found.findings.questions
+    result = analyze(study.folder, out=tmp_path / "out")
+    assert result.findings is not None
+    (question,) = result.findings.questions
     assert question.cells["mine", ALL].counts == (0, 0, 18)
     assert question.cells["theirs", ALL].counts == (12, 6, 0)
     assert question.panel is not None
     assert question.panel.majority.value == 1
     assert question.panel.full_agreement.value == 0.5
-    biases = {one.rater: one.deviation.value for one in question.bias if one.deviation}
+    biases = {item.rater: item.deviation.value for item in question.bias if item.deviation}
     assert biases == pytest.approx({"r0001": 0.5, "r0002": -0.25, "r0003": -0.25})
-    assert found.page == tmp_path / "out" / "study.html"
+    assert result.page == tmp_path / "out" / "study.html"
 
 
 def test_strengths_and_wins_of_a_study(make_study: Make, enter: Any) -> None:
@@ -69,7 +69,7 @@ def test_strengths_and_wins_of_a_study(make_study: Make, enter: Any) -> None:
     findings = analyze(study.folder).findings
     assert findings is not None
     (side,) = findings.sides
-    strengths = {name: one.value for name, one in side.pairwise.strengths.items()}
+    strengths = {name: item.value for name, item in side.pairwise.strengths.items()}
     assert sorted(strengths, key=lambda name: -(strengths[name] or 0)) == ["a", "b", "c"]
     assert side.pairwise.wins["a", "b"].value == pytest.approx(2 / 3)
     assert side.pairwise.wins["b", "c"].value == pytest.approx(2 / 3)
@@ -154,13 +154,13 @@ def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, 
     ]
     answers += [ComparedAttributes(edit, "b", "c", "second") for edit in edits]  # one of two raters is of another mind
 
-    found = {each.protocol: each for each in weight_agreement(run, answers)}
+    result = {item.protocol: item for item in weight_agreement(run, answers)}
 
-    assert found["augclip"].side == "source"
-    assert found["augclip"].choices.value == 1
-    assert found["augclip[naive]"].choices.value == 0
-    assert found["augclip"].correlation.value == pytest.approx(-(found["augclip[naive]"].correlation.value or 0))
-    assert (found["augclip"].correlation.value or 0) > 0.3
+    assert result["augclip"].side == "source"
+    assert result["augclip"].choices.value == 1
+    assert result["augclip[naive]"].choices.value == 0
+    assert result["augclip"].correlation.value == pytest.approx(-(result["augclip[naive]"].correlation.value or 0))
+    assert (result["augclip"].correlation.value or 0) > 0.3
 
 
 DESIGN = """
@@ -190,9 +190,9 @@ def test_reasons_are_sorted_and_shown(
         reason = next(said)
         answers = {"clean": "no", "why": reason} if reason else {"clean": "yes"}
         study.answer(rater, page, {**answers, "story": "A blurry toy."})
-    found = analyze(study.folder, out=tmp_path / "out")
-    assert found.findings is not None
-    (reasons,) = found.findings.reasons
+    result = analyze(study.folder, out=tmp_path / "out")
+    assert result.findings is not None
+    (reasons,) = result.findings.reasons
     assert (reasons.question, reasons.remarks, reasons.unsorted) == ("why", 3, 1)
     assert reasons.kinds["Blur"].value == 2 / 3
     assert reasons.kinds["Unreal look"].value == 0

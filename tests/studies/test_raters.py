@@ -127,7 +127,7 @@ def test_who_is_not_eligible_or_fails_the_test_is_turned_away_and_can_be_admitte
         study.answer_qualification(careless, {**RIGHT, "bench": "applied"})
     for rater, reason in ((young, "not eligible by adult"), (careless, "1 of 2 right")):
         assert study.stage(rater) == "closed"
-        told = next(one for one in study.status().raters if one.name == rater.name)
+        told = next(item for item in study.status().raters if item.name == rater.name)
         assert told.reason.startswith(reason)
         with pytest.raises(NotAllowedError):
             study.next(rater)

@@ -57,7 +57,7 @@ class StudyMachine(RuleBasedStateMachine):
             shutil.rmtree(self.home)
 
     def _state(self, rater: RaterInfo) -> str:
-        return next(one.state for one in self.study.status().raters if one.name == rater.name)
+        return next(entry.state for entry in self.study.status().raters if entry.name == rater.name)
 
     @rule(who=WHO)
     def claim(self, who: int) -> None:

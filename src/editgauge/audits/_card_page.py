@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 STYLES = ("base", "tables", "media")
-SMALL = 220
+THUMBNAIL_SIDE = 220
 """Pixels of the longer side of a picture in the page."""
-MOST_PAIRS = 12
+MAX_OPEN_PAIRS = 12
 """This many comparisons are shown; the others are folded."""
-LINE = 120
+LINE_UNITS = 120
 """Units of the lines on which intervals are drawn."""
 
 
@@ -98,7 +98,7 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
         "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
         "groups": GROUPS,
         "most_moved": _most_moved,
-        "most_pairs": MOST_PAIRS,
+        "most_pairs": MAX_OPEN_PAIRS,
         "reach": max((abs(end or 0.0) for element in card.ahead for end in _ends(element.difference)), default=1.0)
         or 1.0,
     }
@@ -145,12 +145,12 @@ def spending(cost: Cost) -> str:
 
 
 def shade(estimate: Estimate) -> int:
-    """From 0 for guessing and worse to 4 for always right."""
+    """Return a shade from 0, for guessing and worse, to 4, for always right."""
     return min(4, max(0, math.ceil(10 * ((estimate.value or 0.0) - 0.55))))
 
 
 def place(estimate: Estimate, low: float = 0.0, high: float = 1.0) -> Mapping[str, float]:
-    """Where a number and its interval lie on a line from low to high."""
+    """Return the positions of a number and its interval on a line from low to high."""
     value = estimate.value or 0.0
     ends = (value if end is None else end for end in (estimate.low, estimate.high))
     return dict(zip(("at", "low", "high"), (at_line(item, low, high) for item in (value, *ends)), strict=True))
@@ -161,8 +161,8 @@ def _ends(estimate: Estimate) -> tuple[float | None, ...]:
 
 
 def at_line(value: float, low: float, high: float) -> float:
-    """Where a number lies on a line, in its units; what is beyond an end lies at it."""
-    return round(LINE * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+    """Return the position of a number on a line, clipped to its ends."""
+    return round(LINE_UNITS * min(1.0, max(0.0, (value - low) / (high - low))), 2)
 
 
 def _own(name: str) -> Markup:
@@ -176,8 +176,8 @@ def _all_shown(failures: Sequence[MisjudgedProbe], probes: Path) -> list[dict[st
 
 
 def _shown(failure: MisjudgedProbe, edit: Mapping[str, Any], probes: Path) -> dict[str, Any]:
-    source = fitted(read_image(probes / edit["source"]), SMALL)
-    edited = fitted(read_image(probes / OUTCOMES / f"{failure.probe}.png"), SMALL)
+    source = fitted(read_image(probes / edit["source"]), THUMBNAIL_SIDE)
+    edited = fitted(read_image(probes / OUTCOMES / f"{failure.probe}.png"), THUMBNAIL_SIDE)
     return {
         "failure": failure,
         "instruction": edit["instruction"],

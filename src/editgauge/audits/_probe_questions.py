@@ -228,8 +228,8 @@ def _differ(one: Numbers, other: Numbers) -> Numbers:
 
 
 SIDES = ("left", "right")
-SHOWN = (RIGHT, "mirrored")
-TELLERS = ("detector", "joint_embedder")
+SIDE_KINDS = (RIGHT, "mirrored")
+SIDE_ROLES = ("detector", "joint_embedder")
 """The roles that can say which caption is true: by boxes, or by the caption that is nearer to the picture."""
 
 
@@ -267,14 +267,14 @@ def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]
     for probe in probes:
         edit = edits[probe.id]
         where = edit.position
-        if probe.kind in SHOWN and where and where.relation in SIDES and where.anchor and edit.to:
+        if probe.kind in SIDE_KINDS and where and where.relation in SIDES and where.anchor and edit.to:
             picture = folder / OUTCOMES / f"{probe.id}.png"
             pictures.append(TwoObjects(picture, probe.photo, edit.to, where.anchor, where.relation))
     return tuple(pictures)
 
 
 def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ...]:
-    """Photographs of COCO with two objects side by side: each alone of its class, and apart from left to right."""
+    """Return photographs of COCO with two objects side by side, each the only one of its class."""
     pairs = [
         pair
         for image in read_coco(annotations).images
@@ -299,8 +299,8 @@ def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
 
 
 def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, SideChoices]:
-    """By the name of the model; only models of the roles that can tell."""
-    roles = [role for role in TELLERS if role in models]
+    """Ask each model that can tell sides; return its choices by model name."""
+    roles = [role for role in SIDE_ROLES if role in models]
     if not pictures or not roles:
         return {}
 

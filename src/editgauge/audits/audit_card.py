@@ -215,7 +215,7 @@ def scores_to_mix(names: str, available: Collection[tuple[str, str]]) -> list[tu
 
 
 def score_named(name: str, available: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
-    """Protocol and name of the score that an option names, with or without its protocol."""
+    """Return protocol and name of the score that an option names, with or without its protocol."""
     matches = [key for key in available if name in (key[1], "/".join(key))]
     if not matches:
         raise UnknownNameError("score in this audit", name, ["/".join(key) for key in available])

@@ -12,10 +12,10 @@ from editgauge.benchmarks.outcome_captions import Captions, OutcomeCaption, writ
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 
-PROTOCOL, SCORE, TOLD = "difference-captions", "differences", "Told: "
+PROTOCOL, SCORE, CAPTION_PREFIX = "difference-captions", "differences", "Told: "
 """Which protocol writes captions, and how the evidence of which score gives one."""
 NOTHING = "no difference"
-CORRECTED = "differences"
+CORRECTION_QUESTION = "differences"
 """The question of the study design `editinspector` whose answer is the corrected caption."""
 
 
@@ -77,8 +77,8 @@ def _captions(run: Run, protocol: str) -> Captions:
         if key.protocol != protocol or score != SCORE:
             continue
         note = str(json.loads(text).get("note", ""))
-        if note.startswith(TOLD):
-            caption = note.removeprefix(TOLD)
+        if note.startswith(CAPTION_PREFIX):
+            caption = note.removeprefix(CAPTION_PREFIX)
             captions[key.edit, key.method, key.seed] = OutcomeCaption("" if caption == NOTHING else caption, protocol)
     if not captions:
         raise BadInputError(f"No outcome of the run '{run.folder}' has a caption by '{protocol}'.")
@@ -92,13 +92,13 @@ def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
 
     texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     with Study.open(folder) as study:
-        if study.design.question(CORRECTED) is None or study.design.unit != "outcome":
+        if study.design.question(CORRECTION_QUESTION) is None or study.design.unit != "outcome":
             raise BadInputError(
                 f"The study '{folder}' has no question about captions; its design must be `editinspector`."
             )
         with study.database.read() as session:
             for page in records(session):
-                text = page.answers.get(CORRECTED)
+                text = page.answers.get(CORRECTION_QUESTION)
                 if page.state == "done" and page.kind == "rated" and isinstance(text, str) and text.strip():
                     (outcome,) = page.compared
                     texts[page.edit, outcome["method"], outcome["seed"]].append(text.strip())

@@ -74,7 +74,7 @@ class Sheet:
         )
 
     def in_split(self, split: Split) -> NDArray[np.bool_]:
-        """Which probes belong to a half."""
+        """Return a mask of the probes of one half."""
         return self.tuning if split == "tuning" else ~self.tuning
 
     def choices(self, split: Split) -> Places:
@@ -128,7 +128,7 @@ def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
 
 
 def auroc_ahead(first: Numbers, second: Numbers, good: Numbers, photos: Labels) -> Estimate:
-    """How far the AUROC of one is above that of another, over those that have both values."""
+    """Return the difference of two AUROCs over the probes that have both values."""
     is_valid = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
     if _one_sided(good[is_valid]):
         return nothing(ONE_SIDED)
@@ -250,7 +250,7 @@ def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
 
 
 def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str, str], ...]:
-    """For each protocol its verdict, or else the score that tells best on the tuning photographs what was done."""
+    """Return one score per protocol: its `edit`, else the best one on the tuning photographs."""
 
     def separation(score: ProbeScores) -> float:
         return auroc(np.where(sheet.tuning, score.turned, np.nan), sheet.done, sheet.photos).value or 0.0
@@ -355,9 +355,9 @@ def _scaled(score: ProbeScores, other: ProbeScores) -> Numbers:
     return scaled
 
 
-OTHER_WORDS = "another_instruction"
+OTHER_INSTRUCTION = "another_instruction"
 """The kind whose pictures are those of the right outcome, while something else is asked for."""
-MOST_FAILURES = 12
+MAX_FAILURES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +458,7 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
         moves=_moves(held_out, spread, sheet),
         flips=_flips(held_out, mark, sheet),
         unchanged_rate=_beside_right(
-            held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)
+            held_out, sheet, OTHER_INSTRUCTION, lambda right, other: _known(right, other, right == other)
         ),
         mean=share(sign * held_out, photos, "no probe has this score"),
         spread=spread,
@@ -491,7 +491,7 @@ def _by_type(held_out: Numbers, mark: float | None, sheet: Sheet, inside: NDArra
 
 
 def _ordering(held_out: Numbers, sheet: Sheet) -> dict[str, Estimate]:
-    """By group (what stands before the stroke) and by family."""
+    """Return the shares of rightly ordered pairs by group and by family."""
     if not sheet.graded.size:
         return {}
     better, worse = sheet.graded.T
@@ -562,11 +562,11 @@ def worst_failures(measured: ProbeScores, card: ScoreCard, sheet: Sheet) -> tupl
     ranks[is_valid] = rankdata(turned[is_valid]) / is_valid.sum()
     depth = np.where(sheet.done == 1, 1 - ranks, ranks)[wrong]
     order = [int(wrong[index]) for index in np.argsort(-depth, kind="stable")]
-    return tuple(_failure(measured, sheet, index) for index in _varied(sheet, order)[:MOST_FAILURES])
+    return tuple(_failure(measured, sheet, index) for index in _varied(sheet, order)[:MAX_FAILURES])
 
 
 def _varied(sheet: Sheet, order: list[int]) -> list[int]:
-    """Each edit once, and each kind once, then each once more, and so on."""
+    """Order failures so that edits and kinds alternate."""
     times: Counter[str] = Counter()
     rounds = []
     for index in order:

@@ -43,11 +43,11 @@ from editgauge.results import Run
 
 VERSION = "drawn.v1"
 """Of the drawn anchors; another set is another version, and is not compared with this one."""
-MOST_OF_A_RUN = 48
+MAX_RUN_ANCHORS = 48
 """Anchors that come from one run."""
 SIDE = 224
 COLORS = {"red": (200, 30, 30), "green": (30, 150, 60), "blue": (40, 70, 200), "yellow": (230, 200, 40)}
-NUMERIC = ("yes_no", "scale", "ratings")
+NUMERIC_KINDS = ("yes_no", "scale", "ratings")
 """Kinds of questions whose answers are numbers."""
 
 
@@ -62,16 +62,16 @@ class Anchor:
 
 
 def drawn_anchors() -> list[Anchor]:
-    """Thirty-six questions about drawn pictures: colors, shapes, counts, changes, noise and blur."""
+    """Return 36 questions about drawn images: colors, shapes, counts, changes, noise and blur."""
     return [*_about_shapes(), *_about_changes(), *_about_damage()]
 
 
 def anchors_of_run(folder: Path) -> list[Anchor]:
-    """Questions that the judges of a run answered, evenly drawn; the pictures must still be where they were."""
+    """Sample questions that the judges of a run answered; their images must still exist."""
     calls = [call for call in Transcripts(folder / "transcripts") if _can_be_asked_again(call)]
     if not calls:
         raise BadInputError(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
-    count = min(MOST_OF_A_RUN, len(calls))
+    count = min(MAX_RUN_ANCHORS, len(calls))
     sampled = [calls[index * len(calls) // count] for index in range(count)]
     hashes = {image[1] for call in sampled for image in call.question["images"]}
     pictures = _pictures(Run.open(folder), hashes)
@@ -87,7 +87,7 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
 
 def _can_be_asked_again(call: Call) -> bool:
     form: Mapping[str, Any] = call.question.get("form") or {}
-    return call.fault is None and form.get("kind") in NUMERIC and "repairs" not in call.question
+    return call.fault is None and form.get("kind") in NUMERIC_KINDS and "repairs" not in call.question
 
 
 def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
@@ -102,7 +102,7 @@ def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
 
 
 def recorded_form(form: Mapping[str, Any]) -> YesNo | Scale | Ratings:
-    """Return the form of a recorded question of a `NUMERIC` kind."""
+    """Return the form of a recorded question of a `NUMERIC_KINDS` kind."""
     numbers = {name: item["enum"] for name, item in form["schema"]["properties"].items() if "enum" in item}
     if form["kind"] == "yes_no":
         return YesNo()
@@ -179,7 +179,7 @@ def _drawn(shapes: Iterable[tuple[str, str, tuple[int, int]]]) -> Pixels:
     return picture
 
 
-TIMES = 2
+REPETITIONS = 2
 """How often each anchor is asked in one check, to know how far the judge agrees with itself on one day."""
 FILE = "check.json"
 Answers = Mapping[str, Sequence[float | None]]
@@ -305,7 +305,7 @@ def read_checks(folder: Path) -> list[CheckRecord]:
 
 
 def drift(before: CheckRecord, now: CheckRecord, anchors: Sequence[Anchor]) -> Drift | None:
-    """How far a judge moved between two checks; None when they share no answered anchor."""
+    """Return how far a judge moved between two checks; None when they share no answered anchor."""
     scales = {anchor.name: _scale(anchor) for anchor in anchors}
     excess, changes, shifts, names = [], [], [], []
     for name, values in now.answers.items():
@@ -350,14 +350,14 @@ async def _answers(
             answer = await judge.ask(anchor.question.again(time))
         except NoAnswerError as error:
             faults[error.fault] = faults.get(error.fault, 0) + 1
-            by_question.setdefault(anchor.name, [None] * TIMES)
+            by_question.setdefault(anchor.name, [None] * REPETITIONS)
             return
         models.extend([answer.call.model] if answer.call.model else [])
         for name, value in _numbers(anchor.name, answer.value).items():
-            by_question.setdefault(name, [None] * TIMES)[time] = value
+            by_question.setdefault(name, [None] * REPETITIONS)[time] = value
 
     async with judge:
-        await asyncio.gather(*(ask(anchor, time) for anchor in anchors for time in range(TIMES)))
+        await asyncio.gather(*(ask(anchor, time) for anchor in anchors for time in range(REPETITIONS)))
     return by_question, faults, models[0] if models else None
 
 

@@ -27,7 +27,7 @@ from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, r
 from editgauge.audits._probe_set import (
     OUTCOMES,
     PICTURES,
-    TRUTHS,
+    TRUTH_FILE,
     Probe,
     read_edits,
     read_probes,
@@ -60,7 +60,7 @@ SCALES = (1.0, 5.0, 10.0, 100.0)
 """Highest values of scales; ratings are divided by the first that is not exceeded."""
 GOOD = 0.5
 """Mean rating, of the highest one, from which people call an outcome good."""
-OWN_PROTOCOL = "editgauge"
+PROTOCOL = "editgauge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,12 +248,12 @@ def _fitted(card: AuditCard) -> list[str]:
     if (
         reference is None
         or not reference.fitted_on
-        or not any(row.protocol.startswith(OWN_PROTOCOL) for row in reference.scores)
+        or not any(row.protocol.startswith(PROTOCOL) for row in reference.scores)
     ):
         return []
     return [
         f"{percent(reference.fitted_on)} of these rated outcomes are of photographs on which the protocol "
-        f"{OWN_PROTOCOL} was fitted: its figures on the reference set are too good."
+        f"{PROTOCOL} was fitted: its figures on the reference set are too good."
     ]
 
 
@@ -269,8 +269,8 @@ SETTINGS = "people.json"
 MASKS, REFERENCES = "masks", "references"
 COMMAND = "editgauge build probes --choices"
 _NOT_IN_A_NAME = re.compile(r"[/\\:]")
-EVEN = 0.5
-DONE = ("edit", "accuracy")
+EVEN_SHARE = 0.5
+DONE_QUESTIONS = ("edit", "accuracy")
 """The questions of ratings that ask whether the edit was carried out."""
 
 
@@ -321,7 +321,7 @@ def add_answers(
         probes,
     )
     pictures = {OutcomeKey(probe.edit_id, probe.method, probe.seed): probe.image for probe in probes}
-    if not (folder / TRUTHS).is_file():
+    if not (folder / TRUTH_FILE).is_file():
         claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(folders)}, "people's answers", COMMAND)
     for remark in answers.remarks:
         log_info(remark, quiet=quiet)
@@ -395,7 +395,7 @@ def _joined(
     for (better, worse), share in answers.over.items():
         if better in edits_by_key and worse in edits_by_key:
             over[names[better]][names[worse]] = share
-    has_probes = (folder / TRUTHS).is_file()
+    has_probes = (folder / TRUTH_FILE).is_file()
     before = {probe.id: probe for probe in read_probes(folder)} if has_probes else {}
     probes = before | {
         names[key]: Probe(
@@ -444,9 +444,9 @@ def read_answers(
         for (first, second), share in shares.items():
             for either in ((first, second), (second, first)):  # people know better than the roles of a triplet
                 over.pop(either, None)
-            if share != EVEN:
-                over[(first, second) if share > EVEN else (second, first)] = max(share, 1 - share)
-        even = sum(share == EVEN for share in shares.values())
+            if share != EVEN_SHARE:
+                over[(first, second) if share > EVEN_SHARE else (second, first)] = max(share, 1 - share)
+        even = sum(share == EVEN_SHARE for share in shares.values())
         remarks += [*_lost(matched), *([f"{even} pairs split people evenly: left out"] if even else [])]
     done: Mapping[OutcomeKey, bool] = {}
     if ratings is not None:
@@ -467,7 +467,7 @@ def _seeds_of_first_turns(edits: Sequence[Edit], outcomes: Sequence[Outcome]) ->
 
 
 def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:
-    """For each pair, in the order in which it was first shown, the share for its first outcome; a tie counts half."""
+    """Return the share of votes for the first outcome of each pair; a tie counts half."""
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
     for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
@@ -477,11 +477,14 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
 
 def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
     by_question = majorities(rated, GOOD_LEVELS)
-    questions = [name for name in DONE if name in by_question] or (list(by_question) if len(by_question) == 1 else [])
+    questions = [name for name in DONE_QUESTIONS if name in by_question] or (
+        list(by_question) if len(by_question) == 1 else []
+    )
     if not questions:
         rated_questions = sorted({rating.question for _, rating in rated.pairs})
         raise BadInputError(
-            f"None of the questions in '{file}' says whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
+            f"None of the questions in '{file}' says whether the edit was carried out; "
+            f"'{DONE_QUESTIONS[0]}' with 0 and 1 does.",
             [f"'{question}'" for question in rated_questions],
         )
     return by_question[questions[0]].good

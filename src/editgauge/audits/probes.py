@@ -19,11 +19,11 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
 from editgauge._util.progress import log_info, progress
 from editgauge.audits._probe_set import (
-    HARMLESS,
-    LONGEST,
+    HARMLESS_KINDS,
+    MAX_SIDE,
     OUTCOMES,
     PICTURES,
-    TRUTHS,
+    TRUTH_FILE,
     Gathered,
     NewProbe,
     Probe,
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 SETTINGS = "making.json"
 SOURCES, MASKS = "sources", "masks"
-MOST_OF_A_TYPE = 20
-MAKING = 2
+DEFAULT_EDITS_PER_TYPE = 20
+RECIPE_VERSION = 2
 """Raised whenever the same photographs would give other probes."""
 
 
@@ -118,9 +118,15 @@ def probes(
         )
     if benchmark is not None or outcomes:
         raise BadInputError("There are no answers about these outcomes: add `choices`, `triplets` or `ratings`.")
-    settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
+    settings = {
+        "images": str(images or "photos"),
+        "limit": limit,
+        "seed": seed,
+        "longest": MAX_SIDE,
+        "making": RECIPE_VERSION,
+    }
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
-    if (folder / TRUTHS).is_file():
+    if (folder / TRUTH_FILE).is_file():
         return read_probes(folder)
     try:
         everything = gather(folder, Path(images) if images is not None else None, seed, quiet=quiet)
@@ -209,7 +215,7 @@ def _kept(folder: Path, item: Gathered, source: Pixels, made: NewProbe) -> tuple
         done=made.done,
         family=made.family,
         severity=made.severity,
-        harmless=made.kind in HARMLESS,
+        harmless=made.kind in HARMLESS_KINDS,
         split=split_of(item.photo),
     )
     return probe_edit, probe
@@ -237,7 +243,7 @@ def _written(folder: Path, name: str, pixels: Pixels) -> ImageFile:
 
 SIDES = re.compile(r"\b(left|right)(most)?\b", re.IGNORECASE)
 OTHER_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
-OF_THE_SURFACE = {"color", "texture", "style", "background"}
+SURFACE_TYPES = {"color", "texture", "style", "background"}
 
 
 def in_a_mirror(text: str | None) -> str | None:
@@ -272,8 +278,8 @@ def may_coincide(done: Edit, requested: Edit) -> bool:
         return True
     if done.type == "background":  # what was not kept is gone
         return EDIT_TYPES[requested.type].effect != "adds"
-    if done.type in OF_THE_SURFACE:
-        return requested.type in OF_THE_SURFACE
+    if done.type in SURFACE_TYPES:
+        return requested.type in SURFACE_TYPES
     return EDIT_TYPES[requested.type].region == "object" and done.subject == requested.subject
 
 

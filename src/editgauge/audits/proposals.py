@@ -50,25 +50,25 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
-FAINTLY = 0.2
+MIN_CANDIDATE_CONFIDENCE = 0.2
 """Minimum confidence at which something may be there: who asks for 'the horse' must mean one thing alone."""
-CLEARLY = 0.3
+MIN_CLEAR_CONFIDENCE = 0.3
 """Minimum confidence at which something counts as standing in the way."""
-SURELY = 0.45
+MIN_OBJECT_CONFIDENCE = 0.45
 """Minimum confidence at which something is edited."""
-SHARES = 0.004, 0.25
+OBJECT_SHARE_RANGE = 0.004, 0.25
 """Of the picture, that a thing worth an edit covers."""
-SOLID = 0.3, 0.97
+SOLIDITY_RANGE = 0.3, 0.97
 """Of its box, that an outline covers: less is a net of scraps, more is the box itself."""
-IN_ONE_PIECE = 0.85
+MIN_LARGEST_PIECE = 0.85
 """Of the outlined pixels that hang together."""
-AS_BOXED = 0.75
+MIN_BOX_OVERLAP = 0.75
 """How well the outline's box and the detector's agree."""
-CLEARANCE = 4
+CLEARANCE_PIXELS = 4
 """Pixels between a whole thing and the picture's edge."""
-APART = 0.1
+MAX_OVERLAP = 0.1
 """Of the smaller of two boxes, that may be in the other while both stand alone."""
-DETAIL = 1.0
+OUTLINE_TOLERANCE = 1.0
 """Pixels by which a polygon may depart from the mask."""
 
 
@@ -131,8 +131,8 @@ class Photograph:
 
 async def look_at(picture: ImageFile, pixels: Pixels, see: Perception) -> Photograph:
     """Detect and segment the objects of a photograph."""
-    detections = await see.detect_all(pixels, least=FAINTLY)
-    sure = detections.over(SURELY)
+    detections = await see.detect_all(pixels, least=MIN_CANDIDATE_CONFIDENCE)
+    sure = detections.over(MIN_OBJECT_CONFIDENCE)
     return understood(
         picture, pixels, Instances(sure, await see.segment(pixels, SegmentPrompt(boxes=sure.boxes))), detections
     )
@@ -142,7 +142,7 @@ def understood(picture: ImageFile, pixels: Pixels, instances: Instances, faint: 
     """Return the photograph with given masks; `faint` are all detections, also weak ones."""
     detections = instances.detections if faint is None else faint
     candidates = _candidates(detections)
-    clear = [candidate.box for candidate in candidates if candidate.confidence >= CLEARLY]
+    clear = [candidate.box for candidate in candidates if candidate.confidence >= MIN_CLEAR_CONFIDENCE]
     outlined = zip(_candidates(instances.detections), instances.masks, strict=True)
     cutouts = (
         _outlined(candidate, mask, [box for box in clear if box != candidate.box]) for candidate, mask in outlined
@@ -159,17 +159,20 @@ def _candidates(detections: Detections) -> tuple[CandidateObject, ...]:
 
 def _outlined(candidate: CandidateObject, mask: BoolMask, other_boxes: Sequence[Box]) -> OutlinedObject | None:
     piece = _largest_piece(mask)
-    if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
+    if piece is None or not OBJECT_SHARE_RANGE[0] <= piece.mean() <= OBJECT_SHARE_RANGE[1]:
         return None
     left, top, right, bottom = box_found = bounding_box(piece)
     solidity = piece.sum() / ((right - left) * (bottom - top))
-    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(box_found, candidate.box) < AS_BOXED:
+    if (
+        not SOLIDITY_RANGE[0] <= solidity <= SOLIDITY_RANGE[1]
+        or box_overlap(box_found, candidate.box) < MIN_BOX_OVERLAP
+    ):
         return None
     height, width = mask.shape
     is_complete = all(
-        min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (box_found, candidate.box)
+        min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE_PIXELS for box in (box_found, candidate.box)
     )
-    alone = all(_shared(box_found, other) <= APART for other in other_boxes)
+    alone = all(_shared(box_found, other) <= MAX_OVERLAP for other in other_boxes)
     return OutlinedObject(
         candidate.name, _outline(piece), candidate.confidence, is_complete, alone, float(piece.mean())
     )
@@ -183,17 +186,17 @@ def _largest_piece(mask: BoolMask) -> BoolMask | None:
     canvas = np.zeros(mask.shape, np.uint8)
     cv2.drawContours(canvas, [max(contours, key=cv2.contourArea)], -1, 1, cv2.FILLED)
     piece = canvas.astype(np.bool_)
-    return piece if (piece & mask).sum() >= IN_ONE_PIECE * mask.sum() else None
+    return piece if (piece & mask).sum() >= MIN_LARGEST_PIECE * mask.sum() else None
 
 
 def _outline(piece: BoolMask) -> Polygons:
     contours, _ = cv2.findContours(piece.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    ring = cv2.approxPolyDP(max(contours, key=cv2.contourArea), DETAIL, closed=True)
+    ring = cv2.approxPolyDP(max(contours, key=cv2.contourArea), OUTLINE_TOLERANCE, closed=True)
     return Polygons((tuple(float(value) for value in ring.ravel()),))
 
 
 def _shared(one: Box, other: Box) -> float:
-    """How much of the smaller box is in the other."""
+    """Return the share of the smaller box that lies in the other."""
     both = box_area((max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])))
     return both / max(min(box_area(one), box_area(other)), 1.0)
 
@@ -213,7 +216,7 @@ SCENE_PHRASES = MappingProxyType(
 )
 SURFACES = MappingProxyType({"stripes": "striped", "dots": "dotted", "wood": "wooden"})
 SIDE_PHRASES = MappingProxyType({"left": "on the left", "center": "in the center", "right": "on the right"})
-FAR_APART = 45.0
+MIN_COLOR_DISTANCE = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
 
 
@@ -262,7 +265,7 @@ def colors(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
         name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - region_color)) for name in COLORS
     }
     nearest = min(distances, key=lambda name: distances[name])
-    return nearest, [name for name, distance in distances.items() if distance > FAR_APART]
+    return nearest, [name for name, distance in distances.items() if distance > MIN_COLOR_DISTANCE]
 
 
 def named(outlines: Sequence[tuple[str, Polygons]]) -> dict[str, Polygons]:
@@ -280,20 +283,20 @@ def _lab(colors: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(unit, cv2.COLOR_RGB2LAB)[0], np.float32)
 
 
-IN_THE_AIR = {"airplane", "kite", "bird", "frisbee", "sports ball"}
-TALL = 0.28
+FLYING_OBJECTS = {"airplane", "kite", "bird", "frisbee", "sports ball"}
+DEFAULT_HEIGHT = 0.28
 """Of the picture's height: how high an added thing is where nothing says otherwise."""
-WIDEST = 0.4
+MAX_WIDTH = 0.4
 """Of the picture's width."""
-AS_TALL = 0.9
+RELATIVE_HEIGHT = 0.9
 """An added thing next to another, in heights of that one."""
-LARGEST_SCALE = 1.6
+MAX_SCALE = 1.6
 """How many times a cut-out thing may be enlarged before its pixels show."""
-TRIES = 40
-FARTHER = 0.5
+MAX_TRIES = 40
+MIN_MOVE = 0.5
 """Widths of a thing by which it must move to lie elsewhere."""
 MIDDLES: dict[geometry.Third, float] = {"left": 1 / 6, "center": 1 / 2, "right": 5 / 6}
-GAP = 0.15
+ANCHOR_GAP = 0.15
 """Between a thing and what is put next to it, in widths of the new one."""
 
 
@@ -301,7 +304,12 @@ def is_free(box: Box, photo: Photograph, excluded: OutlinedObject | None = None)
     """Return whether a box lies inside the image and overlaps no other object."""
     width, height = photo.size
     left, top, right, bottom = box
-    if left < CLEARANCE or top < CLEARANCE or right > width - CLEARANCE or bottom > height - CLEARANCE:
+    if (
+        left < CLEARANCE_PIXELS
+        or top < CLEARANCE_PIXELS
+        or right > width - CLEARANCE_PIXELS
+        or bottom > height - CLEARANCE_PIXELS
+    ):
         return False
     around = left - MARGIN, top - MARGIN, right + MARGIN, bottom + MARGIN
     excluded_box = excluded.outline.box() if excluded else None
@@ -314,7 +322,7 @@ def is_free(box: Box, photo: Photograph, excluded: OutlinedObject | None = None)
 
 
 def third(cutout: OutlinedObject, photo: Photograph) -> geometry.Third:
-    """Which third of the picture a thing is in."""
+    """Return the third of the image in which an object lies."""
     return geometry.third(geometry.middle(cutout.outline.box())[0], photo.size[0])
 
 
@@ -322,13 +330,13 @@ def elsewhere(cutout: OutlinedObject, photo: Photograph) -> list[tuple[geometry.
     """Return the other thirds of the image with enough room, and the new centers."""
     width = photo.size[0]
     x, y = geometry.middle(cutout.outline.box())
-    half = cutout.size[0] / 2 + CLEARANCE + 1
+    half = cutout.size[0] / 2 + CLEARANCE_PIXELS + 1
     targets = [(side, min(max(share * width, half), width - half)) for side, share in MIDDLES.items()]
     return [
         (side, (to, y))
         for side, to in targets
         if geometry.third(to, width) == side
-        and abs(to - x) >= FARTHER * cutout.size[0]
+        and abs(to - x) >= MIN_MOVE * cutout.size[0]
         and is_free(Move(cutout.outline, (to, y)).placed().box(), photo, excluded=cutout)
     ]
 
@@ -350,9 +358,9 @@ def outermost(cutout: OutlinedObject, photo: Photograph) -> Literal["leftmost", 
 def anywhere(new: OutlinedObject, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
     """Paste the new object at a free position: flying objects above, others on the ground."""
     width, height = photo.size
-    tall = _height(new, TALL * height, WIDEST * width)
-    low, high = (0.15, 0.4) if new.name in IN_THE_AIR else (0.75, 0.96)
-    for across, down in chance.random((TRIES, 2)):
+    tall = _height(new, DEFAULT_HEIGHT * height, MAX_WIDTH * width)
+    low, high = (0.15, 0.4) if new.name in FLYING_OBJECTS else (0.75, 0.96)
+    for across, down in chance.random((MAX_TRIES, 2)):
         paste = Paste(cutout, (round(across * width), round((low + (high - low) * down) * height)), tall)
         if is_free(paste.placed().box(), photo):
             return paste
@@ -364,9 +372,9 @@ def beside(
 ) -> Paste | None:
     """Paste the new object next to the anchor on the same ground, or return None without room."""
     left, _, right, bottom = anchor.outline.box()
-    tall = _height(new, AS_TALL * anchor.size[1], WIDEST * photo.size[0])
+    tall = _height(new, RELATIVE_HEIGHT * anchor.size[1], MAX_WIDTH * photo.size[0])
     half = new.size[0] / new.size[1] * tall / 2
-    gap = max(2 * MARGIN + 2, 2 * GAP * half)
+    gap = max(2 * MARGIN + 2, 2 * ANCHOR_GAP * half)
     foot = (left - gap - half if side == "left" else right + gap + half, bottom)
     paste = Paste(cutout, foot, tall)
     return paste if is_free(paste.placed().box(), photo) else None
@@ -375,7 +383,7 @@ def beside(
 def _height(new: OutlinedObject, target_height: float, widest: float) -> float:
     """Return the target height, reduced where the object would be too wide or too enlarged."""
     width, height = new.size
-    return round(min(target_height, widest * height / width, LARGEST_SCALE * height), 1)
+    return round(min(target_height, widest * height / width, MAX_SCALE * height), 1)
 
 
 def _same(one: Box, other: Box) -> bool:
@@ -384,18 +392,18 @@ def _same(one: Box, other: Box) -> bool:
 
 
 T = TypeVar("T")
-UNPAINTED = {"person"}
+UNPAINTED_CLASSES = {"person"}
 """An edit that gives a person another material is not proposed."""
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 SIZES = MappingProxyType({"small": 0.6, "large": 1.35})
-LARGEST_HOLE = 0.1
+MAX_HOLE_SHARE = 0.1
 """Of the picture: what is left behind by something larger can hardly be painted by anyone."""
-LEAST_CUTOUT = 60
+MIN_CUTOUT_HEIGHT = 60
 """Pixels in height of a thing worth pasting elsewhere."""
-LIKE_IN_SHAPE = 1.7
+MAX_ASPECT_RATIO = 1.7
 """How many times wider, at the same height, a replacement may be than what it replaces, or narrower."""
 SCENES = ("brick", "grass", "blur", "white")
-FOREGROUND = 0.04
+MIN_FOREGROUND_SHARE = 0.04
 """Of the picture, that what is kept before another background covers."""
 
 
@@ -421,11 +429,11 @@ class Drawing:
         self._others = [other for other in other_photos if other.picture.name != photo.picture.name]
 
     def one(self, candidates: Sequence[T]) -> T | None:
-        """One of them, or None when there is none."""
+        """Return a random item; None when there is none."""
         return candidates[int(self.chance.integers(len(candidates)))] if candidates else None
 
     def shuffled(self, candidates: Sequence[T]) -> list[T]:
-        """All of them in an order of chance."""
+        """Return the items in random order."""
         return [candidates[index] for index in self.chance.permutation(len(candidates))]
 
     def cutouts(self) -> list[tuple[OutlinedObject, Cutout]]:
@@ -519,7 +527,7 @@ def _replacement(drawing: Drawing) -> Draft | None:
             new_width, new_height = new.size
             ratio = (new_width / new_height) / (width / height)
             recipe = Replace(old.outline, cutout)
-            fits = 1 / LIKE_IN_SHAPE <= ratio <= LIKE_IN_SHAPE and height <= LARGEST_SCALE * new_height
+            fits = 1 / MAX_ASPECT_RATIO <= ratio <= MAX_ASPECT_RATIO and height <= MAX_SCALE * new_height
             if fits and is_free(recipe.pasted().placed().box(), drawing.photo, excluded=old):
                 return Draft(recipe, old.name, old.name, new.name)
     return None
@@ -557,8 +565,8 @@ def _restyle(drawing: Drawing) -> Draft | None:
 def _background(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     outlines = tuple(cutout.outline for cutout in photo.objects)
-    clear = [candidate for candidate in photo.candidates if candidate.confidence >= CLEARLY]
-    if not outlines or len(outlines) != len(clear) or Union(outlines).render(*photo.size).mean() < FOREGROUND:
+    clear = [candidate for candidate in photo.candidates if candidate.confidence >= MIN_CLEAR_CONFIDENCE]
+    if not outlines or len(outlines) != len(clear) or Union(outlines).render(*photo.size).mean() < MIN_FOREGROUND_SHARE:
         return None
     scene = str(drawing.chance.choice(SCENES))
     return Draft(Background(outlines, scene), photo.objects[0].name, to=SCENE_PHRASES[scene])
@@ -569,19 +577,19 @@ def _free_standing(photo: Photograph) -> list[OutlinedObject]:
 
 
 def _can_go(cutout: OutlinedObject) -> bool:
-    return cutout.is_isolated and cutout.share <= LARGEST_HOLE
+    return cutout.is_isolated and cutout.share <= MAX_HOLE_SHARE
 
 
 def _paintable(photo: Photograph) -> list[OutlinedObject]:
-    return [cutout for cutout in photo.unique() if cutout.is_isolated and cutout.name not in UNPAINTED]
+    return [cutout for cutout in photo.unique() if cutout.is_isolated and cutout.name not in UNPAINTED_CLASSES]
 
 
 def _can_be_cut(cutout: OutlinedObject) -> bool:
-    return cutout.is_complete and cutout.is_isolated and cutout.size[1] >= LEAST_CUTOUT
+    return cutout.is_complete and cutout.is_isolated and cutout.size[1] >= MIN_CUTOUT_HEIGHT
 
 
 def propose(photo: Photograph, other_photos: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
-    """One edit of every type that the photograph allows; things to add are taken from the others.
+    """Return one edit of every type that the photograph allows; objects to add come from other photographs.
 
     What is drawn by chance is the same for the same seed.
     """

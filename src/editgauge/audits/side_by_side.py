@@ -14,7 +14,7 @@ import numpy as np
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._stats.raters import krippendorff
 from editgauge._stats.resampling import Estimate
-from editgauge.audits.check import NUMERIC, recorded_form
+from editgauge.audits.check import NUMERIC_KINDS, recorded_form
 from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError
 from editgauge.judges._endpoint import parse_reply
@@ -67,7 +67,7 @@ class JudgeComparison:
     retests: tuple[Retest, ...]
 
 
-SHOWN_APART = 5
+MAX_SHOWN_DISAGREEMENTS = 5
 
 
 def side_by_side(run: str | Path) -> JudgeComparison:
@@ -113,7 +113,7 @@ def _row(
 
 def _apart(table: Any, outcomes: Sequence[JudgedOutcome]) -> tuple[str, ...]:
     spread = spreads(table)
-    order = sorted(range(len(outcomes)), key=lambda index: -spread[index])[:SHOWN_APART]
+    order = sorted(range(len(outcomes)), key=lambda index: -spread[index])[:MAX_SHOWN_DISAGREEMENTS]
     return tuple(
         f"{outcomes[index].edit}, {outcomes[index].method}: {spread[index]:g} apart" for index in order if spread[index]
     )
@@ -147,7 +147,7 @@ def _retests(calls: Transcripts, names: Mapping[str, str], photographs: Mapping[
 
 
 def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, float]]]]) -> Retest:
-    """Of questions that were asked several times, each with the photograph it is about."""
+    """Measure how often a judge repeats its answers; questions come with their photograph."""
     same, variance, sources = [], [], []
     for photograph, answers in repeated:
         for name in answers[0]:
@@ -165,7 +165,7 @@ def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, floa
 def _answer(call: Call) -> Mapping[str, float] | None:
     """Return the numbers in a recorded answer; yes is 1."""
     form: Mapping[str, Any] = call.question.get("form") or {}
-    if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC:
+    if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC_KINDS:
         return None
     try:
         answer = recorded_form(form).read(parse_reply(call.body).text)

@@ -101,7 +101,7 @@ Columns = dict[tuple[str, str], str]
 
 
 def _columns(run: Run) -> Columns:
-    """Who is examined by which protocol; a judge that was asked in several ways has a column for each."""
+    """Return the columns; a judge that was asked in several ways has one for each."""
     columns: Columns = {}
     for protocol in run.manifest.protocols:
         base, options = parse_variant(protocol)
@@ -132,7 +132,7 @@ class _Column(NamedTuple):
 
 
 def _values(run: Run, columns: Columns) -> dict[tuple[str, str], _Column]:
-    """Judge and score to the values that there are, with their source images."""
+    """Return the values and their source images by judge and score."""
     judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == CAPTIONS}
     values: dict[tuple[str, str], _Column] = {}
     names = ("protocol", "name", "source", "value")

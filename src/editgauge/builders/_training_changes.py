@@ -32,11 +32,11 @@ from editgauge.protocols.difference._triplets import Action, head
 from editgauge.types import Edit, ParsedStep
 
 MAX_WORDNET_STEPS = 10
-"""Between two things in WordNet by way of what both are a kind of; farther apart they have nothing in common."""
+"""Largest WordNet distance of two related objects, by way of their common hypernym."""
 CACHE_SIZE = 65_536
-"""Pairs of names that were compared: a set has the same few thousand again and again."""
-BEFORE_A_NOUN, AFTER_A_PREPOSITION = 0, 1
-"""The places of the two forms of an attribute in its row."""
+"""Compared pairs of names; benchmarks repeat the same few thousand."""
+ADJECTIVE_FORM, NOUN_FORM = 0, 1
+"""Columns of an attribute's row."""
 Rows = tuple[tuple[str, ...], ...]
 
 
@@ -53,26 +53,26 @@ def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
     >>> other_attributes("bigger"), "maroon" in other_attributes("red"), "stone" in other_attributes("wood")
     (('small',), False, True)
     """
-    mine = _place(attribute)
+    mine = _table_row(attribute)
     if mine is None:
         raise UnscorableError("unknown_word", f"'{attribute}' is in no table of attributes")
     kind, row = mine
-    avoided = {row, *(location[1] for item in taken if item and (location := _place(item)) and location[0] == kind)}
+    avoided = {row, *(location[1] for item in taken if item and (location := _table_row(item)) and location[0] == kind)}
     forms = tables()[kind][row]
-    is_adjective = attribute.casefold() == forms[BEFORE_A_NOUN] != forms[AFTER_A_PREPOSITION] and kind != "style"
-    form = BEFORE_A_NOUN if is_adjective else AFTER_A_PREPOSITION
+    is_adjective = attribute.casefold() == forms[ADJECTIVE_FORM] != forms[NOUN_FORM] and kind != "style"
+    form = ADJECTIVE_FORM if is_adjective else NOUN_FORM
     return tuple(words[form] for number, words in enumerate(tables()[kind]) if number not in avoided)
 
 
 def kind_of(attribute: str) -> str | None:
-    """Color, material, pattern, shape, style or size; None for an attribute that is in no table."""
-    location = _place(attribute)
+    """Return color, material, pattern, shape, style or size; None for an attribute that is in no table."""
+    location = _table_row(attribute)
     return location[0] if location else None
 
 
-def are_other_attributes(one: str, other: str) -> bool:
+def exclude_each_other(one: str, other: str) -> bool:
     """Return whether two attributes certainly exclude each other."""
-    first, second = _place(one), _place(other)
+    first, second = _table_row(one), _table_row(other)
     if first and second:
         return first[0] == second[0] and first[1] != second[1]
     if first or second:
@@ -83,8 +83,8 @@ def are_other_attributes(one: str, other: str) -> bool:
 
 
 @lru_cache(CACHE_SIZE)
-def may_be_the_same(one: str, other: str) -> bool:
-    """Could one thing bear both names? Without WordNet only the words themselves can tell."""
+def may_name_same_object(one: str, other: str) -> bool:
+    """Return whether two names may refer to the same object; without WordNet only equal words do."""
     if set(_forms(one)) & set(_forms(other)):
         return True
     wordnet = wordnet_here()
@@ -97,15 +97,18 @@ def may_be_the_same(one: str, other: str) -> bool:
 
 @lru_cache(CACHE_SIZE)
 def similar_objects(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Other things of the same kind, the nearest first; raises `UnscorableError` when WordNet does not know the name.
+    """Return other objects of the same kind, nearest first; raise `UnscorableError` for a name unknown to WordNet.
 
-    The words of a closed vocabulary, `known`, are considered too, however WordNet divides their kinds.
+    Args:
+        name: the object.
+        names: words of a closed vocabulary, which are considered too.
+
     """
     beside = (
         sibling for sibling in _siblings(name) if sibling == sibling.lower()
     )  # others are the names of one of them
     similar = dict.fromkeys([*beside, *_nearest(name, names)])
-    return tuple(item for item in similar if not may_be_the_same(item, name))
+    return tuple(item for item in similar if not may_name_same_object(item, name))
 
 
 def _siblings(name: str) -> tuple[str, ...]:
@@ -144,7 +147,7 @@ def _forms(name: str) -> list[str]:
     return list(dict.fromkeys([phrase, *singulars(phrase), noun, *singulars(noun)])) if phrase else []
 
 
-def _place(attribute: str) -> tuple[str, int] | None:
+def _table_row(attribute: str) -> tuple[str, int] | None:
     """Return the kind and row of an attribute, or of its last word."""
     words = " ".join(attribute.casefold().split())
     for form in dict.fromkeys([words, *words.split()[-1:]]):
@@ -162,12 +165,12 @@ OPPOSITE: Mapping[Action, Action] = {
     "Change Attribute": "Change Attribute",
 }
 OTHER_SIZE = {"small": "large", "large": "small"}
-WHOLE = "image"
-"""What a change of style is about."""
-COMPARED = {"large": "larger", "small": "smaller"}
+WHOLE_IMAGE = "image"
+"""Subject of a change of style."""
+COMPARATIVES = {"large": "larger", "small": "smaller"}
 TYPES: Mapping[str | None, str] = {"color": "color", "shape": "shape", "size": "size", "style": "style"}
 LOOK = "appearance"
-"""What changed when the attribute is in no table."""
+"""Noun for attributes that are in no table."""
 _ARTICLE = r"(?:\b(?P<article>an?) )?"
 
 
@@ -180,7 +183,7 @@ class DescribedChange:
     after: str | None
     subject: str | None = None
     where: str | None = None
-    """Such as `to the left of the plate`; holds for the way back as well."""
+    """Position such as `to the left of the plate`, also of the reverse change."""
 
     @property
     def goal(self) -> str:
@@ -188,10 +191,10 @@ class DescribedChange:
         return (self.before if self.action == "Remove" else self.after) or ""
 
 
-def backwards(change: DescribedChange) -> DescribedChange:
+def reverse_change(change: DescribedChange) -> DescribedChange:
     """Return the reverse change (section 5.2); raise `UnscorableError` if the original state is unknown.
 
-    >>> backwards(DescribedChange("Replace", "apple", "pear"))
+    >>> reverse_change(DescribedChange("Replace", "apple", "pear"))
     DescribedChange(action='Replace', before='pear', after='apple', subject=None, where=None)
     """
     if change.action == "Change Attribute" and not change.before:
@@ -201,7 +204,7 @@ def backwards(change: DescribedChange) -> DescribedChange:
     return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
 
 
-def towards(change: DescribedChange, goal: str) -> DescribedChange:
+def with_goal(change: DescribedChange, goal: str) -> DescribedChange:
     """Return the change with another goal."""
     return replace(change, before=goal) if change.action == "Remove" else replace(change, after=goal)
 
@@ -236,7 +239,7 @@ def _added(parts: ParsedStep) -> DescribedChange:
     if parts.position is not None:
         relation = parts.position.relation
         form = "on the {}" if relation == "on" else PLACES.get(relation, f"{relation} the {{}}")
-        where = form.format(parts.position.anchor or parts.subject or WHOLE)
+        where = form.format(parts.position.anchor or parts.subject or WHOLE_IMAGE)
     return DescribedChange("Add", None, parts.to, where=where)
 
 
@@ -253,17 +256,19 @@ def _replaced(parts: ParsedStep) -> DescribedChange:
 
 
 def _altered(parts: ParsedStep) -> DescribedChange:
-    return DescribedChange("Change Attribute", parts.from_, parts.to, subject=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", parts.from_, parts.to, subject=parts.subject or WHOLE_IMAGE)
 
 
 def _styled(parts: ParsedStep) -> DescribedChange:
     """Return a style change of the whole image."""
-    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), subject=WHOLE)
+    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), subject=WHOLE_IMAGE)
 
 
 def _sized(parts: ParsedStep) -> DescribedChange:
     """Return a size change, whose reverse is known."""
-    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, subject=parts.subject or WHOLE)
+    return DescribedChange(
+        "Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, subject=parts.subject or WHOLE_IMAGE
+    )
 
 
 _BY_EFFECT: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
@@ -296,7 +301,7 @@ def instruction_of(change: DescribedChange) -> str:
         case "Replace":
             return instruction("object_replacement", change.before or "", change.before, after)
         case _:
-            return instruction(TYPES.get(kind_of(after), "texture"), change.subject or WHOLE, None, after)
+            return instruction(TYPES.get(kind_of(after), "texture"), change.subject or WHOLE_IMAGE, None, after)
 
 
 def caption_of(change: DescribedChange) -> str:
@@ -308,11 +313,13 @@ def caption_of(change: DescribedChange) -> str:
     match change.action:
         case "Add":
             at = f" {change.where}" if change.where else ""
-            sentence = f"{with_article(change.after or '')} {_was(change.after)} added{at}."
+            sentence = f"{with_article(change.after or '')} {_past_verb(change.after)} added{at}."
         case "Remove":
-            sentence = f"the {change.before} {_was(change.before)} removed."
+            sentence = f"the {change.before} {_past_verb(change.before)} removed."
         case "Replace":
-            sentence = f"the {change.before} {_was(change.before)} replaced by {with_article(change.after or '')}."
+            sentence = (
+                f"the {change.before} {_past_verb(change.before)} replaced by {with_article(change.after or '')}."
+            )
         case _:
             sentence = _altered_sentence(change)
     return sentence[0].upper() + sentence[1:]
@@ -320,20 +327,20 @@ def caption_of(change: DescribedChange) -> str:
 
 def _altered_sentence(change: DescribedChange) -> str:
     kind = kind_of(change.after or "")
-    if change.after in COMPARED:
-        return f"the {change.subject} {_was(change.subject)} made {COMPARED[change.after]}."
+    if change.after in COMPARATIVES:
+        return f"the {change.subject} {_past_verb(change.subject)} made {COMPARATIVES[change.after]}."
     since = f" from {change.before}" if change.before else ""
     if kind == "color":
-        return f"the {change.subject} {_was(change.subject)} changed{since} to {change.after}."
+        return f"the {change.subject} {_past_verb(change.subject)} changed{since} to {change.after}."
     return f"the {kind or LOOK} of the {change.subject} was changed{since} to {change.after}."
 
 
-def reworded(caption: str, old: str, new: str) -> str | None:
+def replace_name(caption: str, old: str, new: str) -> str | None:
     """Replace a name in an instruction; None unless it occurs exactly once and fits.
 
     A cup of coffee keeps its name: in its place would stand a plate of coffee.
 
-    >>> reworded("Let there be an old car on the street", "old car", "bus")
+    >>> replace_name("Let there be an old car on the street", "old car", "bus")
     'Let there be a bus on the street'
     """
     matches = list(re.finditer(rf"{_ARTICLE}\b{re.escape(old)}\b(?! of )", caption, re.IGNORECASE))
@@ -345,10 +352,10 @@ def reworded(caption: str, old: str, new: str) -> str | None:
     return f"{caption[: match.start()]}{name}{caption[match.end() :]}"
 
 
-def as_many(name: str, like: str) -> str:
+def match_number(name: str, like: str) -> str:
     """Return the name in the number of another name.
 
-    >>> as_many("peach", "apples"), as_many("peach", "apple")
+    >>> match_number("peach", "apples"), match_number("peach", "apple")
     ('peaches', 'peach')
     """
     if not _is_plural(like) or _is_plural(name):
@@ -356,22 +363,22 @@ def as_many(name: str, like: str) -> str:
     return plural(name)
 
 
-def _was(name: str | None) -> str:
+def _past_verb(name: str | None) -> str:
     return "were" if _is_plural(name or "") else "was"
 
 
 def _is_plural(name: str) -> bool:
-    return bool(singulars(name)) and name != WHOLE
+    return bool(singulars(name)) and name != WHOLE_IMAGE
 
 
-NEAR = 10
-"""Of the things that are near by WordNet, this many are compared by what their names mean."""
-NEAREST = 3
-"""A random one of this many is chosen, so that a thing does not always have the same decoy."""
+MAX_COMPARED = 10
+"""WordNet neighbors that are compared by the meaning of their names."""
+MAX_DECOYS = 3
+"""Decoys to draw from, so that an object does not always have the same one."""
 SIMILAR_AREA_RATIO = 4.0
-"""Two things are of similar size up to this ratio of their boxes."""
+"""Largest ratio of the areas of similarly large boxes."""
 SAME_POSITION_OVERLAP = 0.5
-"""Intersection over union from which a thing is still where it was."""
+"""Intersection over union from which an object has not moved."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,7 +390,7 @@ class ChangeScene:
     see: Perception
     mask: BoolMask | None = None
     is_accurate: bool = False
-    """Is it known that what was asked for did happen?"""
+    """Whether the requested change is known to have happened."""
 
     def swapped(self) -> ChangeScene:
         """Return the scene of the reverse change."""
@@ -393,7 +400,7 @@ class ChangeScene:
 async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> str:
     """Return another goal that was certainly not reached; raise `UnscorableError` if there is none."""
     if change.action == "Remove":
-        return chance.choice((await standing_alternatives(change, scene))[:NEAREST])
+        return chance.choice((await unchanged_objects(change, scene))[:MAX_DECOYS])
     if change.action == "Change Attribute":
         _check_known(change, scene)
         alternatives = other_attributes(change.goal, change.before) or other_attributes(change.goal)
@@ -407,11 +414,11 @@ async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> 
         raise UnscorableError(
             "unknown_word", f"nothing similar to '{change.goal}' is known to be absent from both pictures"
         )
-    return chance.choice((await _most_alike(change.goal, absent[:NEAR], scene.see))[:NEAREST])
+    return chance.choice((await _sort_by_similarity(change.goal, absent[:MAX_COMPARED], scene.see))[:MAX_DECOYS])
 
 
-async def _most_alike(name: str, names: Sequence[str], see: Perception) -> list[str]:
-    """Names by how alike they are in meaning."""
+async def _sort_by_similarity(name: str, names: Sequence[str], see: Perception) -> list[str]:
+    """Sort names by similarity of meaning to a name, most similar first."""
     similarities = await gather(*(see.similarity(name, other) for other in names))
     return [other for _, other in sorted(zip((-item for item in similarities), names, strict=True))]
 
@@ -419,20 +426,22 @@ async def _most_alike(name: str, names: Sequence[str], see: Perception) -> list[
 async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
     """Raise `UnscorableError` unless the change towards this goal certainly did not happen."""
     if change.action == "Remove":
-        wrong = goal not in await standing_alternatives(change, scene)
+        wrong = goal not in await unchanged_objects(change, scene)
     elif change.action == "Change Attribute":
         _check_known(change, scene)
-        wrong = not are_other_attributes(goal, change.goal)
+        wrong = not exclude_each_other(goal, change.goal)
     else:
         wrong = not await is_absent(goal, change, scene)
     if wrong:
         raise UnscorableError("not_applicable", f"it is not sure that '{goal}' is wrong where '{change.goal}' is right")
 
 
-async def standing_alternatives(change: DescribedChange, scene: ChangeScene) -> list[str]:
-    """Things that stayed where they were, the most alike in size to what was taken away first.
+async def unchanged_objects(change: DescribedChange, scene: ChangeScene) -> list[str]:
+    """Return objects that did not move, the most similar in size to the removed one first.
 
-    Raises `UnscorableError` when there is none, or when it is not known how large the thing was.
+    Raises:
+        UnscorableError: there is none, or the size of the removed object is unknown.
+
     """
     taken = await _size(change.goal, scene)
     before, after = await gather(
@@ -441,8 +450,8 @@ async def standing_alternatives(change: DescribedChange, scene: ChangeScene) -> 
     ratios: dict[str, float] = {}
     for word, box in zip(before.words, before.boxes, strict=True):
         ratio = abs(float(np.log(_area(box) / taken)))
-        stayed = any(_overlap(box, other) >= SAME_POSITION_OVERLAP for other in _of(after, word))
-        if stayed and ratio <= np.log(SIMILAR_AREA_RATIO) and not may_be_the_same(word, change.goal):
+        stayed = any(_box_iou(box, other) >= SAME_POSITION_OVERLAP for other in _boxes_of(after, word))
+        if stayed and ratio <= np.log(SIMILAR_AREA_RATIO) and not may_name_same_object(word, change.goal):
             ratios[word] = min(ratio, ratios.get(word, ratio))
     if not ratios:
         raise UnscorableError("not_detected", f"nothing of the size of '{change.goal}' is seen in both pictures")
@@ -451,20 +460,20 @@ async def standing_alternatives(change: DescribedChange, scene: ChangeScene) -> 
 
 async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> bool:
     """Return whether an object is of another kind and certainly in neither image, by a detector that knows it."""
-    if any(may_be_the_same(name, true) for true in (change.before, change.after) if true):
+    if any(may_name_same_object(name, true) for true in (change.before, change.after) if true):
         return False
     least = LOW_CONFIDENCE_FACTOR * operating_point(scene.see)
     try:
-        detections_found = await gather(
+        detections = await gather(
             *(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after))
         )
     except UnscorableError:
         return False
-    return not any(item.found for item in detections_found)
+    return not any(item.found for item in detections)
 
 
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
-    """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
+    """Raise `UnscorableError` unless the new attribute is known to be present: detectors do not see attributes."""
     if not scene.is_accurate:
         raise UnscorableError("not_applicable", f"it is unknown whether the {change.subject} became {change.goal}")
 
@@ -485,7 +494,7 @@ async def _size(name: str, scene: ChangeScene) -> float:
     return _area(np.asarray(around, np.float32))
 
 
-def _of(detections: Detections, word: str) -> NDArray[np.float32]:
+def _boxes_of(detections: Detections, word: str) -> NDArray[np.float32]:
     return detections.boxes[[index for index, label in enumerate(detections.words) if label == word]]
 
 
@@ -493,7 +502,7 @@ def _area(box: NDArray[np.float32]) -> float:
     return float(max((box[2] - box[0]) * (box[3] - box[1]), 1.0))
 
 
-def _overlap(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+def _box_iou(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     size = np.clip(np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2]), 0, None)
     shared = float(size[0] * size[1])
     return shared / (_area(one) + _area(other) - shared)

@@ -17,16 +17,16 @@ from editgauge.builders._common import Ask, OpenPrompt
 from editgauge.builders._training_changes import (
     ChangeScene,
     DescribedChange,
-    as_many,
-    backwards,
     caption_of,
     change_of,
     check,
     decoy,
     instruction_of,
-    reworded,
-    standing_alternatives,
-    towards,
+    match_number,
+    replace_name,
+    reverse_change,
+    unchanged_objects,
+    with_goal,
 )
 from editgauge.errors import UnscorableError
 from editgauge.judges import NoAnswerError, Question
@@ -84,7 +84,7 @@ class RuleAuthor:
         change = change_of(edit)
         forward = WordedEdit(change, edit.instruction or instruction_of(change), caption_of(change))
         try:
-            back = backwards(change)
+            back = reverse_change(change)
         except UnscorableError as unable:
             return EditAndReverse(forward, unable)
         return EditAndReverse(forward, WordedEdit(back, instruction_of(back), caption_of(back)))
@@ -93,9 +93,9 @@ class RuleAuthor:
         """Replace the goal but not the wording, so that the wording does not reveal the made-up instance."""
         goal = await decoy(worded.change, scene, chance)
         if worded.change.action != "Change Attribute":
-            goal = as_many(goal, like=worded.change.goal)
-        change = towards(worded.change, goal)
-        instruction = reworded(worded.instruction, worded.change.goal, goal)
+            goal = match_number(goal, like=worded.change.goal)
+        change = with_goal(worded.change, goal)
+        instruction = replace_name(worded.instruction, worded.change.goal, goal)
         return WordedEdit(change, instruction or instruction_of(change), caption_of(change))
 
 
@@ -148,7 +148,7 @@ class JudgeAuthor:
         """Return the first alternative of the judge that is certainly wrong."""
         change, choice = worded.change, CHOICES[worded.change.action]
         if change.action == "Remove":
-            choice = choice.format(", ".join((await standing_alternatives(change, scene))[:MAX_OFFERS]))
+            choice = choice.format(", ".join((await unchanged_objects(change, scene))[:MAX_OFFERS]))
         words = self._prompt("negative_edit").render(
             instruction=worded.instruction, goal=change.goal, choice=choice, amount=MAX_OFFERS
         )
@@ -158,7 +158,7 @@ class JudgeAuthor:
             try:
                 await check(offer.goal, change, scene)
                 named = [_naming(text, offer.goal) for text in (offer.instruction, offer.caption)]
-                return WordedEdit(towards(change, offer.goal), *named)
+                return WordedEdit(with_goal(change, offer.goal), *named)
             except UnscorableError as unable:
                 why = unable
         raise why
@@ -187,7 +187,7 @@ def _way_back(change: DescribedChange, answer: ReverseResponse, source_caption: 
         change = DescribedChange(
             change.action, _stated(source_caption, answer.before), change.after, change.subject, change.where
         )
-    back = backwards(change)
+    back = reverse_change(change)
     if not answer.reversed_instruction or not answer.reversed_caption:
         raise UnscorableError("unparsable", "the judge gives no words for the way back")
     return WordedEdit(

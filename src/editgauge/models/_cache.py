@@ -156,17 +156,17 @@ def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
 
 
 LAYOUT = "v1"
-NAMES = "names"
-"""A file for each model whose id cannot stand in the name of a file: it holds the id."""
-SHELVES = 64
-BLOCK = 4096
-"""A file takes whole blocks of a disk, however small it is."""
+NAMES_FOLDER = "names"
+"""Folder with one file per model whose id is not a valid file name; the file holds the id."""
+SHARDS = 64
+BLOCK_BYTES = 4096
+"""Disks allocate whole blocks, however small a file is."""
 SCAN_FRACTION = 1 / 16
-"""A shelf is looked through whenever this part of its share was written to it since."""
-KEPT_FRACTION = 0.9
-"""How much of its share a shelf keeps when it has to let go."""
+"""A shard is scanned whenever this part of its share was written since the last scan."""
+EVICTION_TARGET_FRACTION = 0.9
+"""Part of its share to which a full shard is reduced."""
 MAX_DRAFT_SECONDS = 3600
-"""An older one was left behind by a process that was killed."""
+"""An older draft was left behind by a killed process."""
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -185,16 +185,16 @@ class Store:
     """Answers on disk, evicted by time of last use.
 
     Args:
-        folder: where they are; made when the first one is kept
-        most_bytes: how many bytes they may take together
-        tell: is given a sentence, once, should the disk refuse
+        folder: folder of the store, created with the first answer.
+        most_bytes: size limit of all answers.
+        log: receives one message if the disk fails.
 
     """
 
-    def __init__(self, folder: Path, most_bytes: int, tell: Callable[[str], None] = log_info) -> None:
-        self._shelves = folder / LAYOUT
-        self._share = most_bytes / SHELVES
-        self._tell = tell
+    def __init__(self, folder: Path, most_bytes: int, log: Callable[[str], None] = log_info) -> None:
+        self._root = folder / LAYOUT
+        self._share = most_bytes / SHARDS
+        self._log = log
         self._refused = False
         self._since_scan: dict[Path, float] = {}
         self._named: set[str] = set()
@@ -213,7 +213,7 @@ class Store:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             return None
-        with suppress(OSError):  # what may only be read is never let go either
+        with suppress(OSError):  # a read-only file is not evicted either
             os.utime(path)
         return answer
 
@@ -232,30 +232,30 @@ class Store:
 
     def entries(self) -> Iterator[StoredFile]:
         """Yield all stored files."""
-        for number in range(SHELVES):
-            yield from _entries(self._shelves / f"{number:02x}")
+        for number in range(SHARDS):
+            yield from _entries(self._root / f"{number:02x}")
 
     def names(self) -> dict[str, str]:
         """Map file-name forms of model ids to the ids, where they differ."""
-        return {file.name: file.read_text("utf-8") for file in (self._shelves / NAMES).glob("[!.]*")}
+        return {file.name: file.read_text("utf-8") for file in (self._root / NAMES_FOLDER).glob("[!.]*")}
 
     def _name(self, model: str) -> None:
         if model not in self._named and name_of(model) != model:
-            _write(self._shelves / NAMES / name_of(model), model.encode())
+            _write(self._root / NAMES_FOLDER / name_of(model), model.encode())
         self._named.add(model)
 
     def _path(self, key: str, model: str) -> Path:
-        return self._shelves / f"{int(key[:2], 16) % SHELVES:02x}" / f"{key}.{name_of(model)}"
+        return self._root / f"{int(key[:2], 16) % SHARDS:02x}" / f"{key}.{name_of(model)}"
 
-    def _make_room(self, shelf: Path, written: int) -> None:
-        self._since_scan[shelf] = self._since_scan.get(shelf, self._share) + written
-        if self._since_scan[shelf] < self._share * SCAN_FRACTION:
+    def _make_room(self, shard: Path, written: int) -> None:
+        self._since_scan[shard] = self._since_scan.get(shard, self._share) + written
+        if self._since_scan[shard] < self._share * SCAN_FRACTION:
             return
-        self._since_scan[shelf] = 0
-        _delete_old_drafts(shelf)
-        entries = sorted(_entries(shelf), key=lambda entry: entry.used)
+        self._since_scan[shard] = 0
+        _delete_old_drafts(shard)
+        entries = sorted(_entries(shard), key=lambda entry: entry.used)
         size = sum(entry.bytes for entry in entries)
-        target = size if size <= self._share else self._share * KEPT_FRACTION
+        target = size if size <= self._share else self._share * EVICTION_TARGET_FRACTION
         for entry in entries:
             if size <= target:
                 break
@@ -265,9 +265,9 @@ class Store:
     def _on_disk_error(self, error: OSError) -> None:
         if not self._refused:
             self._refused = True
-            self._tell(
-                f"What models answer is not remembered from here on: '{self._shelves.parent}' refuses it "
-                f"({error.strerror or error}). The scores are the same; a later run will ask again."
+            self._log(
+                f"Answers of models are no longer cached: '{self._root.parent}' cannot be used "
+                f"({error.strerror or error}). The scores are the same; a later run will compute them again."
             )
 
 
@@ -275,28 +275,28 @@ class TwoLevels:
     """A local store backed by a shared one; answers are read through and written to both.
 
     Args:
-        near: on a disk of this machine's own
-        far: on a disk that machines share
+        local: store on a disk of this machine.
+        shared: store on a disk that machines share.
 
     """
 
-    def __init__(self, near: Store, far: Store) -> None:
-        self._near = near
-        self._far = far
+    def __init__(self, local: Store, shared: Store) -> None:
+        self._local = local
+        self._shared = shared
 
     def get(self, key: str, model: str) -> Answer | None:
         """Return the answer stored under the key, locally or by another machine."""
-        answer = self._near.get(key, model)
+        answer = self._local.get(key, model)
         if answer is None:
-            answer = self._far.get(key, model)
+            answer = self._shared.get(key, model)
             if answer is not None:
-                self._near.put(key, model, answer)
+                self._local.put(key, model, answer)
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
         """Store an answer on both levels."""
-        self._near.put(key, model, answer)
-        self._far.put(key, model, answer)
+        self._local.put(key, model, answer)
+        self._shared.put(key, model, answer)
 
 
 MAX_BYTES_IN_MEMORY = 128_000_000
@@ -434,18 +434,20 @@ def name_of(model: str) -> str:
     return _UNSAFE_CHARACTERS.sub("+", model)[:120]
 
 
-def _entries(shelf: Path) -> Iterator[StoredFile]:
-    with suppress(FileNotFoundError), os.scandir(shelf) as files:
+def _entries(shard: Path) -> Iterator[StoredFile]:
+    with suppress(FileNotFoundError), os.scandir(shard) as files:
         for file in files:
             with suppress(FileNotFoundError):  # another process may let go of it at any moment
                 _, _, model = file.name.partition(".")
                 if not file.name.startswith(DRAFT_PREFIX):
                     status = file.stat()
-                    yield StoredFile(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
+                    yield StoredFile(
+                        Path(file.path), model, -(-status.st_size // BLOCK_BYTES) * BLOCK_BYTES, status.st_mtime
+                    )
 
 
-def _delete_old_drafts(shelf: Path) -> None:
-    for draft in shelf.glob(f"{DRAFT_PREFIX}*"):
+def _delete_old_drafts(shard: Path) -> None:
+    for draft in shard.glob(f"{DRAFT_PREFIX}*"):
         with suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > MAX_DRAFT_SECONDS:
                 draft.unlink()

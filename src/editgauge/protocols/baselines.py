@@ -81,7 +81,7 @@ class Baselines(Protocol):
 
 
 def _class_changes(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
-    """Where the class of a pixel changed, and from what to what."""
+    """Return where classes of pixels changed, and the most frequent changes."""
     turned = np.asarray(before.labels != after.labels)
     if not turned.any():
         return (Note("Every pixel kept its class."),)
@@ -93,9 +93,6 @@ def _class_changes(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
         for kind in most
     ]
     return Region("edited", turned, "another class than before"), Note(f"{'; '.join(changes)} of the picture.")
-
-
-baselines = Baselines()
 
 
 Labels = NDArray[np.integer]
@@ -129,3 +126,6 @@ def mean_class_overlap(before: Labels, after: Labels) -> float:
 def _check(before: Labels, after: Labels) -> None:
     if before.shape != after.shape or not before.size:
         raise ValueError(f"two maps of one size are compared, got {before.shape} and {after.shape}")
+
+
+baselines = Baselines()

@@ -103,31 +103,31 @@ def row(page: Page, candidate: ReviewCandidate) -> Any:
 
 
 def of(file: Path, task: str, field: str, place: int = 0) -> ReviewCandidate:
-    found = read_review(file.with_name("unibench.review.json")).candidates
-    return [each for each in found if (each.task, each.field) == (task, field)][place]
+    result = read_review(file.with_name("unibench.review.json")).candidates
+    return [item for item in result if (item.task, item.field) == (task, field)][place]
 
 
 def violations(page: Page) -> list[str]:
     page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
-    return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"][:3]]
+    result: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [f"{item['id']}: {node['html'][:120]}" for item in result for node in item["nodes"][:3]]
 
 
 def test_accept_edit_drop_reload_and_nothing_is_lost(built: Path, serve: Serve, see: See) -> None:
     page = see(serve(built))
     yes, no = of(built, "change_class", "class", 0), of(built, "change_class", "class", 1)
-    place = of(built, "move", "place")
+    moved = of(built, "move", "place")
     row(page, yes).get_by_role("button", name="Accept").click()
     row(page, no).get_by_role("button", name="Drop").click()
-    row(page, place).get_by_role("textbox").fill("on top of")
-    row(page, place).get_by_role("button", name="Save").click()
-    for candidate, status in ((yes, "accepted"), (no, "dropped"), (place, "edited")):
+    row(page, moved).get_by_role("textbox").fill("on top of")
+    row(page, moved).get_by_role("button", name="Save").click()
+    for candidate, status in ((yes, "accepted"), (no, "dropped"), (moved, "edited")):
         row(page, candidate).locator(f".chip-{status}").wait_for()
     page.reload()
     assert row(page, yes).locator(".chip").inner_text() == "accepted"
     assert row(page, no).locator(".chip").inner_text() == "dropped"
-    assert row(page, place).get_by_role("textbox").input_value() == "on top of"
-    assert "was: " in row(page, place).inner_text()
+    assert row(page, moved).get_by_role("textbox").input_value() == "on top of"
+    assert "was: " in row(page, moved).inner_text()
     whole = len(read_review(built.with_name("unibench.review.json")).candidates)
     assert page.locator("#whole-told").inner_text() == f"3 of {whole}"
     kept = of(built, "move", "place")
@@ -150,7 +150,7 @@ def test_what_is_forbidden_is_told_and_not_saved(built: Path, serve: Serve, see:
 
 def test_by_keys_alone(built: Path, serve: Serve, see: See) -> None:
     page = see(serve(built))
-    first, second, third = (of(built, "change_class", "class", place) for place in range(3))
+    first, second, third = (of(built, "change_class", "class", index) for index in range(3))
     page.keyboard.press("a")  # nothing is marked yet: this marks the first and decides nothing
     page.keyboard.press("a")
     page.keyboard.press("d")
@@ -161,7 +161,7 @@ def test_by_keys_alone(built: Path, serve: Serve, see: See) -> None:
     row(page, third).locator(".chip").filter(has_text="edited").or_(
         row(page, third).locator(".chip").filter(has_text="accepted")
     ).wait_for()
-    assert [of(built, "change_class", "class", place).status for place in (0, 1)] == ["accepted", "dropped"]
+    assert [of(built, "change_class", "class", index).status for index in (0, 1)] == ["accepted", "dropped"]
     assert of(built, "change_class", "class", 2).value == "sheep"
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
@@ -177,19 +177,19 @@ def test_by_keys_alone(built: Path, serve: Serve, see: See) -> None:
 
 def test_two_reviewers_see_each_other_and_the_outline(built: Path, serve: Serve, see: See) -> None:
     address = serve(built)
-    one, other = see(address), see(address, name="Ben")
+    ann, ben = see(address), see(address, name="Ben")
     first = of(built, "change_class", "class")
-    row(one, first).get_by_role("button", name="Drop").click()
-    row(one, first).locator(".chip-dropped").wait_for()
-    other.reload()
-    assert "Ann dropped" in row(other, first).inner_text()
-    row(other, first).get_by_role("button", name="Accept").click()
-    row(other, first).locator(".chip-accepted").wait_for()
-    assert [each.by for each in of(built, "change_class", "class").decisions] == ["Ann", "Ben"]
-    row(other, of(built, "change_color", "color", 5)).get_by_role("textbox").focus()  # of the suitcase
-    assert other.locator(".is-shown").get_attribute("data-instance") == "suitcase-1"
-    box = other.locator('[data-instance="suitcase-1"] .line').bounding_box()
-    picture = other.locator(".outlined img").bounding_box()
+    row(ann, first).get_by_role("button", name="Drop").click()
+    row(ann, first).locator(".chip-dropped").wait_for()
+    ben.reload()
+    assert "Ann dropped" in row(ben, first).inner_text()
+    row(ben, first).get_by_role("button", name="Accept").click()
+    row(ben, first).locator(".chip-accepted").wait_for()
+    assert [item.by for item in of(built, "change_class", "class").decisions] == ["Ann", "Ben"]
+    row(ben, of(built, "change_color", "color", 5)).get_by_role("textbox").focus()  # of the suitcase
+    assert ben.locator(".is-shown").get_attribute("data-instance") == "suitcase-1"
+    box = ben.locator('[data-instance="suitcase-1"] .line').bounding_box()
+    picture = ben.locator(".outlined img").bounding_box()
     assert box
     assert picture
     assert box["x"] > picture["x"] + picture["width"] / 2  # the suitcase lies right

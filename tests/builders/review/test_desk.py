@@ -29,12 +29,12 @@ from tests.builders.toys import CocoFiles
 
 
 def candidate(*said: tuple[str, str]) -> ReviewCandidate:
-    found = ReviewCandidate(id="1", group="g", task="change_class", field="class", proposed="dog", value="dog")
+    result = ReviewCandidate(id="1", group="g", task="change_class", field="class", proposed="dog", value="dog")
     for by, what in said:
         status = "edited" if what not in ("accepted", "dropped") else what
         value = what if status == "edited" else None
-        found = decided(found, Decision.model_validate({"by": by, "status": status, "value": value, "at": "now"}))
-    return found
+        result = decided(result, Decision.model_validate({"by": by, "status": status, "value": value, "at": "now"}))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def candidate(*said: tuple[str, str]) -> ReviewCandidate:
     ],
 )
 def test_whose_word_counts(said: tuple[tuple[str, str], ...], status: str, value: str, by: str | None) -> None:
-    found = candidate(*said)
-    assert (found.status, found.value, found.by) == (status, value, by)
-    assert len(found.decisions) == len({who for who, _ in said})
+    result = candidate(*said)
+    assert (result.status, result.value, result.by) == (status, value, by)
+    assert len(result.decisions) == len({who for who, _ in said})
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accepted", "dropped", "fox", "cow"])), max_size=8))
 def test_taking_everything_back_leads_to_the_beginning(said: list[tuple[str, str]]) -> None:
-    found = candidate(*said)
+    result = candidate(*said)
     for reviewer in "abc":
-        found = withdrawn(found, reviewer)
-    assert found == candidate()
+        result = withdrawn(result, reviewer)
+    assert result == candidate()
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def desk(toys: CocoFiles, tmp_path: Path) -> Desk:
 
 
 def of(desk: Desk, task: str, field: str) -> ReviewCandidate:
-    return next(each for each in desk.review.candidates if (each.task, each.field) == (task, field))
+    return next(item for item in desk.review.candidates if (item.task, item.field) == (task, field))
 
 
 def test_every_answer_is_on_disk_and_in_the_benchmark_at_once(desk: Desk, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_every_answer_is_on_disk_and_in_the_benchmark_at_once(desk: Desk, tmp_pa
     desk.decide(first.id, "Ann", "drop")
     desk.decide(color.id, "Ann", "keep", "turquoise")
     again = read_review(desk.file)
-    assert {each.id: each.status for each in again.candidates if each.decisions} == {
+    assert {item.id: item.status for item in again.candidates if item.decisions} == {
         first.id: "dropped",
         color.id: "edited",
     }
@@ -117,7 +117,7 @@ def test_a_person_cannot_put_in_what_is_forbidden(
 
 def test_reviewers_at_once_lose_nothing_of_each_other(desk: Desk) -> None:
     others = Desk(desk.file)  # as another server on the same file would
-    names = [each.id for each in desk.review.candidates][:20]
+    names = [item.id for item in desk.review.candidates][:20]
 
     def work(reviewer: str, at: Desk) -> None:
         for name in names:
@@ -130,13 +130,13 @@ def test_reviewers_at_once_lose_nothing_of_each_other(desk: Desk) -> None:
         thread.join()
     work("late", others)
     assert all(
-        len(each.decisions) == 4 for each in read_review(desk.file).candidates if each.id in names
+        len(item.decisions) == 4 for item in read_review(desk.file).candidates if item.id in names
     )  # fmt: skip
 
 
 def test_nothing_left_means_no_file(desk: Desk, tmp_path: Path) -> None:
-    for each in desk.review.candidates:
-        desk.decide(each.id, "Ann", "drop")
+    for item in desk.review.candidates:
+        desk.decide(item.id, "Ann", "drop")
     assert not (tmp_path / "unibench.json").exists()
     desk.decide(of(desk, "change_class", "class").id, "Ann", "withdraw")
     desk.decide(of(desk, "change_class", "template").id, "Ann", "withdraw")
@@ -145,7 +145,7 @@ def test_nothing_left_means_no_file(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_agreement_is_the_share_taken_as_proposed(desk: Desk) -> None:
-    names = [each.id for each in desk.review.candidates if each.task == "change_color" and each.field == "color"]
+    names = [item.id for item in desk.review.candidates if item.task == "change_color" and item.field == "color"]
     for name in names:
         desk.decide(name, "Ann", "keep", next(e.value for e in desk.review.candidates if e.id == name))
     desk.decide(names[0], "Ben", "drop")
@@ -206,7 +206,7 @@ def tasks_of(desk: Desk, kind: str) -> list[dict[str, object]]:
 
 def test_a_reviewer_adds_a_candidate_and_may_take_it_back(desk: Desk) -> None:
     group, color = group_of(desk), of(desk, "change_color", "color")
-    unused = next(each for each in ("turquoise", "purple", "pink") if each not in str(tasks_of(desk, "change_color")))
+    unused = next(item for item in ("turquoise", "purple", "pink") if item not in str(tasks_of(desk, "change_color")))
     added = desk.add(group, "Ann", read_proposal(f"change_color color {color.instance}", f" {unused} ", None))
     assert (added.value, added.status, added.added_by) == (unused, "accepted", "Ann")
     assert unused in str(tasks_of(desk, "change_color"))
@@ -250,9 +250,9 @@ def test_a_place_where_the_object_is_already_cannot_be_added(desk: Desk) -> None
 def test_a_corrected_color_is_no_longer_asked_for(desk: Desk) -> None:
     color = of(desk, "change_color", "color")
     assert color.value in str(tasks_of(desk, "change_color"))
-    was = next(each.color for each in desk.review.groups[0].pictures[0].instances if each.id == color.instance)
+    was = next(item.color for item in desk.review.groups[0].pictures[0].instances if item.id == color.instance)
     desk.correct_color(color.group, "Ann", color.instance or "", color.value.upper())
-    [task] = [each for each in tasks_of(desk, "change_color") if each["instance"] == color.instance] or [{"colors": []}]
+    [task] = [item for item in tasks_of(desk, "change_color") if item["instance"] == color.instance] or [{"colors": []}]
     assert color.value not in str(task["colors"])
     [said] = desk.review.corrections
     assert (said.was, said.color, said.by) == (was, color.value, "Ann")
@@ -272,10 +272,10 @@ def test_a_crop_carries_objects_and_can_be_undone(desk: Desk) -> None:
     assert (small.width, small.height) == (whole.width, whole.height)
     assert (desk.images / small.file).is_file()
     assert read_annotations(benchmark_path(desk.file)).images[0].file == small.file
-    left = {each.id: each.box[0] for each in whole.instances}
+    left = {item.id: item.box[0] for item in whole.instances}
     scale = whole.width / 60
-    for each in small.instances:
-        assert each.box[0] == pytest.approx(max(0, (left[each.id] - 2) * scale), abs=1.5)
+    for item in small.instances:
+        assert item.box[0] == pytest.approx(max(0, (left[item.id] - 2) * scale), abs=1.5)
     desk.crop(group, (0, 0, 62))  # of the whole picture, not of the crop
     assert desk.review.groups[0].uncropped == whole
     first = whole.instances[0].id

@@ -58,16 +58,16 @@ class Controls(HTMLParser):
             elif question in self.texts:
                 sent[question] = answer
             else:
-                chosen = sent[question]
-                assert isinstance(chosen, dict)
-                assert str(answer) in chosen
-                chosen[str(answer)] = True
+                selected = sent[question]
+                assert isinstance(selected, dict)
+                assert str(answer) in selected
+                selected[str(answer)] = True
         return sent
 
 
 def _only(found: Any) -> str:
-    (one,) = found
-    return str(one)
+    (item,) = found
+    return str(item)
 
 
 class Turk:
@@ -98,7 +98,7 @@ class Turk:
                 if isinstance(value, str):
                     row[f"Answer.{name}"] = value
                 else:
-                    row |= {f"Answer.{name}.{word}": str(chosen).lower() for word, chosen in value.items()}
+                    row |= {f"Answer.{name}.{word}": str(selected).lower() for word, selected in value.items()}
         else:
             row["Answer.taskAnswers"] = json.dumps([sent])
         self.rows.append(row)

@@ -64,10 +64,10 @@ def test_terms_of_the_design_are_those_of_the_task(make_study: Make, turk: Any, 
     assert (batch.hit["Reward"], batch.hit["MaxAssignments"]) == ("0.30", 3)
     assert batch.hit["LifetimeInSeconds"] == 7 * 24 * 3600
     assert batch.hit["AutoApprovalDelayInSeconds"] == 30 * 24 * 3600, "paid after a check"
-    wanted = {each["QualificationTypeId"]: each for each in batch.hit["QualificationRequirements"]}
-    assert wanted["000000000000000000L0"]["IntegerValues"] == [90]
-    assert wanted["00000000000000000040"]["IntegerValues"] == [500]
-    assert {each["Comparator"] for each in wanted.values()} == {"GreaterThan"}
+    expected = {item["QualificationTypeId"]: item for item in batch.hit["QualificationRequirements"]}
+    assert expected["000000000000000000L0"]["IntegerValues"] == [90]
+    assert expected["00000000000000000040"]["IntegerValues"] == [500]
+    assert {item["Comparator"] for item in expected.values()} == {"GreaterThan"}
 
 
 def test_a_worker_sees_pictures_and_no_method(make_study: Make, turk: Any, tmp_path: Path) -> None:
@@ -104,11 +104,11 @@ def test_only_fitting_work_is_approved(careful: Study, turk: Any, tmp_path: Path
     work(4, "GOODWORKER", status="Approved")
     file = batch.results(tmp_path / "results.csv")
     assert import_(careful.folder, file, form="mturk").done == 3
-    found = reviewed(file)
-    assert found["A0"] == found["A1"] == ("X", "")
-    assert found["A2"][0] == ""
-    assert "good: please answer this question" in found["A2"][1]
-    assert found["A3"] == found["A4"] == ("", ""), "decided there already"
+    result = reviewed(file)
+    assert result["A0"] == result["A1"] == ("X", "")
+    assert result["A2"][0] == ""
+    assert "good: please answer this question" in result["A2"][1]
+    assert result["A3"] == result["A4"] == ("", ""), "decided there already"
     assert sorted(page.flags for page in told(careful)) == [(), (), ("fast",)]
     assert not any("GOODWORKER" in page.rater for page in told(careful))
     assert b"GOODWORKER" not in (careful.folder / "study.db").read_bytes()
@@ -118,10 +118,10 @@ def test_a_worker_who_fails_gold_items_is_excluded_and_not_paid(careful: Study, 
     mturk.write(careful, tmp_path / "batch", URL)
     batch = turk(tmp_path / "batch")
     for worker, level in (("CARELESS", 0), ("CAREFUL", 2)):
-        for place, hit in enumerate(batch.hits):
-            batch.hand_in(place, worker, {"good": level} | ({"awake": "yes"} if hit["check"] else {}))
+        for index, hit in enumerate(batch.hits):
+            batch.hand_in(index, worker, {"good": level} | ({"awake": "yes"} if hit["check"] else {}))
     file = batch.results(tmp_path / "results.csv")
-    found = import_(careful.folder, file, form="mturk")
+    result = import_(careful.folder, file, form="mturk")
     states = {page.rater: page.state for page in told(careful)}
     assert sorted(states.values()) == ["done", "void"]
     decided = reviewed(file)
@@ -129,15 +129,15 @@ def test_a_worker_who_fails_gold_items_is_excluded_and_not_paid(careful: Study, 
         ("", "Control questions were answered wrongly (failed 2 gold items).")
     }
     assert {decided[f"A{n}"] for n in range(6, 12)} == {("X", "")}
-    assert found.done == 12, "they counted until the rater was excluded"
+    assert result.done == 12, "they counted until the rater was excluded"
     assert careful.status().done == 4
 
 
 def test_times_of_the_platform_are_kept(careful: Study, turk: Any, tmp_path: Path) -> None:
     mturk.write(careful, tmp_path / "batch", URL)
     batch = turk(tmp_path / "batch")
-    place = next(place for place, hit in enumerate(batch.hits) if not hit["check"])
-    batch.hand_in(place, "W", {"good": 1}, seconds=30)
+    index = next(index for index, hit in enumerate(batch.hits) if not hit["check"])
+    batch.hand_in(index, "W", {"good": 1}, seconds=30)
     import_(careful.folder, batch.results(tmp_path / "results.csv"), form="mturk")
     (page,) = told(careful)
     assert (page.done, page.claimed) == (1488396225.0, 1488396195.0)  # 2017-03-01 19:23:45 UTC

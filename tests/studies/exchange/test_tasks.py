@@ -84,10 +84,10 @@ def new_study(tmp_path: Path, small_run: Callable[..., Path]) -> Callable[[dict[
     run, numbers = small_run(edits=2), count()
 
     def make(design: dict[str, Any]) -> Study:
-        place = tmp_path / str(next(numbers))
-        place.mkdir()
-        (place / "design.yaml").write_text(yaml.safe_dump(design, allow_unicode=True), encoding="utf-8")
-        return create(run, design=str(place / "design.yaml"), raters=2, out=place / "study", quiet=True)
+        index = tmp_path / str(next(numbers))
+        index.mkdir()
+        (index / "design.yaml").write_text(yaml.safe_dump(design, allow_unicode=True), encoding="utf-8")
+        return create(run, design=str(index / "design.yaml"), raters=2, out=index / "study", quiet=True)
 
     return make
 
@@ -99,8 +99,8 @@ def test_answers_given_elsewhere_arrive_as_they_were(
     new_study: Callable[..., Study], turk: Any, studio: Any, data: st.DataObject, unit: str, tool: str
 ) -> None:
     design = data.draw(designs(unit))
-    with new_study(design) as study, tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "out"
+    with new_study(design) as study, tempfile.TemporaryDirectory() as index:
+        folder = Path(index) / "out"
         tasks = TOOLS[tool].write(study, folder, URL)
         platform = turk(folder) if tool == "mturk" else studio(folder)
         pages = [(task, who) for task in range(tasks) for who in (7, 8)]
@@ -113,7 +113,7 @@ def test_answers_given_elsewhere_arrive_as_they_were(
                 platform.hand_in(task, who, form)
             known = platform.hits[task] if tool == "mturk" else platform.tasks[task]["data"]
             expected[f"{tool}-{pseudonym(study, str(who))}", known["item"]] = _of_the_item(form, known["flipped"])
-        file = Path(place) / ("results.csv" if tool == "mturk" else "export.json")
+        file = Path(index) / ("results.csv" if tool == "mturk" else "export.json")
         back = platform.results(file) if tool == "mturk" else platform.export(file)
         assert import_(study.folder, back, form=tool).done == len(pages)
         assert {(page.rater, pseudonym(study, page.item)): page.answers for page in told(study)} == expected
@@ -140,8 +140,8 @@ def test_items_go_there_and_answers_come_back(
     out = tmp_path / "out"
     assert "2 lines" in run("export", study.folder, "--form", tool, "--out", out, "--url", "https://lab.example/images")
     platform = (turk if tool == "mturk" else studio)(out)
-    for place in (0, 1):
-        platform.hand_in(place, "7" if tool == "mturk" else 7, {"better": "left"})
+    for index in (0, 1):
+        platform.hand_in(index, "7" if tool == "mturk" else 7, {"better": "left"})
     file = tmp_path / ("results.csv" if tool == "mturk" else "export.json")
     back = platform.results(file) if tool == "mturk" else platform.export(file)
     assert (

@@ -60,8 +60,8 @@ class Visit:
 
     def send(self, path: str, fields: dict[str, Any], page: httpx.Response | None = None) -> httpx.Response:
         """Sends the form of a page, by default of the one last seen."""
-        found = TOKEN.search((page or self.seen[-1]).text)
-        token = {"form-token": found[1]} if found else {}
+        result = TOKEN.search((page or self.seen[-1]).text)
+        token = {"form-token": result[1]} if result else {}
         self.seen.append(self.client.post(path, data={**token, **fields}))
         return self.seen[-1]
 
@@ -100,8 +100,8 @@ def visit() -> Iterator[Callable[[str], Visit]]:
         return visits[-1]
 
     yield begin
-    for each in visits:
-        each.client.close()
+    for item in visits:
+        item.client.close()
 
 
 @pytest.fixture

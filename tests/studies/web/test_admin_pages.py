@@ -65,8 +65,8 @@ def test_the_password_opens_it_and_signing_out_closes_it(guarded: str, visit: Ca
 def test_wrong_passwords_make_even_the_right_one_wait(guarded: str, visit: Callable[[str], Any]) -> None:
     owner = visit(guarded)
     owner.get("/admin")
-    found = [owner.send("/admin/login", {"password": word}).status_code for word in ("a", "b", "c")]
-    assert found == [403, 403, 403]
+    result = [owner.send("/admin/login", {"password": word}).status_code for word in ("a", "b", "c")]
+    assert result == [403, 403, 403]
     owner.get("/admin")
     assert owner.send("/admin/login", {"password": "open sésame"}).status_code == 429
 

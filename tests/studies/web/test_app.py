@@ -103,7 +103,7 @@ def rate_through_a_kill(study: Study, tokens: list[str], kill_after: int) -> lis
             first.wait()
         assert kill_after <= study.status().done < study.status().requested, "killed in the middle"
         with served(study.folder, port):
-            return [each.result(PATIENCE) for each in working]
+            return [item.result(PATIENCE) for item in working]
 
 
 def check(study: Study, told: list[Acknowledged], raters: int) -> None:
@@ -111,8 +111,8 @@ def check(study: Study, told: list[Acknowledged], raters: int) -> None:
         counted = Counter(session.scalars(select(Assignment.item_id).where(Assignment.state == "done")))
         assert {counted[item] for item in session.scalars(select(StudyItem.id))} == {raters}
         assert not session.scalars(select(Assignment).where(Assignment.state != "done")).all()
-        for each in told:
-            for path, value in (each.saved | each.handed_in).items():
+        for entry in told:
+            for path, value in (entry.saved | entry.handed_in).items():
                 page = int(path.rpartition("/")[2])
                 assert session.get_one(Assignment, page).state == "done"
                 assert latest(session, page) == {"good": value}
@@ -122,7 +122,7 @@ def test_fifty_raters_and_a_killed_server(make_study: Make, database: str | None
     study = make_study(edits=50, methods=("mine",), raters=3, database=database)
     tokens = [invitation.token for invitation in study.invite(RATERS_AT_ONCE)]
     told = rate_through_a_kill(study, tokens, kill_after=40)
-    assert sum(len(each.handed_in) for each in told) == 150
+    assert sum(len(item.handed_in) for item in told) == 150
     check(study, told, raters=3)
 
 
@@ -130,5 +130,5 @@ def test_fifty_raters_many_items_and_a_killed_server(make_study: Make, database:
     study = make_study(edits=250, methods=("mine", "theirs"), raters=3, database=database)
     tokens = [invitation.token for invitation in study.invite(RATERS_AT_ONCE)]
     told = rate_through_a_kill(study, tokens, kill_after=400)
-    assert sum(len(each.handed_in) for each in told) == 1500
+    assert sum(len(item.handed_in) for item in told) == 1500
     check(study, told, raters=3)

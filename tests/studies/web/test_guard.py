@@ -22,8 +22,8 @@ DIGITS = "9" * 5_000
 
 
 def raw(address: str) -> socket.socket:
-    place = urlsplit(address)
-    return socket.create_connection((str(place.hostname), place.port or 80), timeout=30)
+    index = urlsplit(address)
+    return socket.create_connection((str(index.hostname), index.port or 80), timeout=30)
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"GET"])

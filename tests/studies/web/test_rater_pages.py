@@ -203,8 +203,8 @@ WAYS = [(way, size) for way in ("mouse", "keys") for size in SIZES]
 def violations(page: Page) -> list[str]:
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     page.evaluate(axe)
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
-    return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"][:3]]
+    result: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [f"{item['id']}: {node['html'][:120]}" for item in result for node in item["nodes"][:3]]
 
 
 @pytest.fixture

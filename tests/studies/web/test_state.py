@@ -59,7 +59,7 @@ def test_no_response_names_a_method_or_the_token(study: Study, address: str, com
         page = rater.send(page.url.path, {"good": "1"}, page)
     assert study.status().done == 12
     assert len(rater.seen) > 50
-    for response in [each for seen in rater.seen for each in (*seen.history, seen)]:
+    for response in [item for seen in rater.seen for item in (*seen.history, seen)]:
         told = response.text + str(response.headers) + str(response.url)
         assert "zorro" not in told
         assert "quux" not in told
@@ -84,8 +84,8 @@ def test_a_wrong_link_opens_nothing_and_guessing_is_slow(study: Study, online: O
     address = online(study, RateLimits(guesses=Rate(3, 0.001)))
     token = study.invite()[0].token
     with httpx.Client(base_url=address) as client:
-        found = [client.get(f"/enter/{'x' * 43}").status_code for _ in range(5)]
-        assert found == [401, 401, 401, 429, 429]
+        result = [client.get(f"/enter/{'x' * 43}").status_code for _ in range(5)]
+        assert result == [401, 401, 401, 429, 429]
         assert not client.cookies
         assert client.get(f"/enter/{token}").status_code == 200
 
@@ -204,10 +204,10 @@ def test_a_fault_shows_no_trace(study: Study, rater: Any) -> None:
 def test_who_asks_too_often_has_to_wait(study: Study, online: Online, come: Come) -> None:
     address = online(study, RateLimits(rater=Rate(5, 0.5)))
     first, second = (come(address, invitation.token) for invitation in study.invite(2))
-    found = [first.get("/") for _ in range(8)]
-    assert {response.status_code for response in found[:5]} == {200}
-    assert found[-1].status_code == 429
-    assert int(found[-1].headers["Retry-After"]) >= 1
+    result = [first.get("/") for _ in range(8)]
+    assert {response.status_code for response in result[:5]} == {200}
+    assert result[-1].status_code == 429
+    assert int(result[-1].headers["Retry-After"]) >= 1
     assert second.get("/").status_code == 200
     crowded = online(study, RateLimits(address=Rate(3, 0.1)))
     assert [httpx.get(crowded + "/").status_code for _ in range(5)] == [200, 200, 200, 429, 429]

@@ -82,9 +82,14 @@ def _attributes() -> dict[str, frozenset[int]]:
 
 
 def _forms(phrase: str) -> Iterator[str]:
-    """Yield the phrase without leading modifiers, one word shorter each time, as is and in the singular."""
+    """Yield the phrase without leading modifiers, one word shorter each time, as is and in the singular.
+
+    What follows "of" comes last: "the top of a mountain".
+    """
     words = plain_words(phrase)
     head = without_what_follows(words) if words else []
     for start in range(len(head)):
         noun = " ".join(head[start:])
         yield from (noun, *singulars(noun))
+    if "of" in words[1:-1]:
+        yield from _forms(" ".join(words[words.index("of", 1) + 1 :]))

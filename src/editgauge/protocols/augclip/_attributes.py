@@ -1,7 +1,7 @@
 """Attributes of an edit, extracted by rules from its text or written by a judge.
 
-They know no more than the edit says, where a language model would add what a zebra looks like: scores from them bear
-the word `rules` in the protocol's name.
+Rules know no more than the edit says, where a language model adds what a zebra looks like; the name of a protocol that
+uses them contains `rules`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _LINK = re.compile(
     r"with|without|wearing|holding|carrying|in|into|on|onto|at|near|beside|behind|under|below|above|over|inside|against|"
     r"between|among|along|across|around|through|by)\s"
 )
-_DENIES = "without"
-_NO_THING = {"her", "him", "it", "them", "left", "right", "middle", "center", "centre", "top", "bottom", "side"}
+_NEGATION = "without"
+_NO_OBJECT = {"her", "him", "it", "them", "left", "right", "middle", "center", "centre", "top", "bottom", "side"}
 
 
 def extract(edit: Edit) -> Attributes:
@@ -113,7 +113,7 @@ def _phrases(caption: str | None) -> Iterator[str]:
         for link, phrase in zip(linked[::2], map(_plain, linked[1::2]), strict=True):
             if phrase and subject:
                 yield f"{subject} {link} {phrase}"
-            if phrase and phrase not in _NO_THING and link != _DENIES:
+            if phrase and phrase not in _NO_OBJECT and link != _NEGATION:
                 yield phrase
 
 

@@ -125,9 +125,9 @@ class DifferenceCaptions(Protocol):
         judges = [option for option, name in texts.items() if option not in OPTIONS and name != GRADER]
         if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or selected.get(GRADER) == "":
             available = [f"{name}: {means}" for name, means in OPTIONS.items()]
-            given_text = ", ".join(texts)
+            option_texts = ", ".join(texts)
             raise BadInputError(
-                f"'{self.name}' takes the name of one judge, and these options; got [{given_text}].", available
+                f"'{self.name}' takes the name of one judge, and these options; got [{option_texts}].", available
             )
         if selected.get(GRADER) == RULES:
             del selected[GRADER]

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
 
 _DETERMINED = r"(?:the|a|an|some|another|his|her|its|their|one|two|three|four|five|six|several|many|more)"
-_NEXT = re.compile(rf",? and (?={_DETERMINED} )|, (?={_DETERMINED} )")
-_FIRST_WORDS = frozenset(
+_ENUMERATION = re.compile(rf",? and (?={_DETERMINED} )|, (?={_DETERMINED} )")
+_QUANTIFIERS = frozenset(
     ("small", "other", "new", "extra", "additional", "few", "of", "part", "parts", "portion", "most", "only", "what")
 )
 """Words before an object that say which one, or how much of it."""
-_FURTHER = re.compile(rf"(?<=\w) \w+ing (?={_DETERMINED}\b|(?:in|on|at|down|up|to|from|through|near|next)\b)| next to ")
-_SHOWN = re.compile(
+_CONTINUATION = re.compile(
+    rf"(?<=\w) \w+ing (?={_DETERMINED}\b|(?:in|on|at|down|up|to|from|through|near|next)\b)| next to "
+)
+_PRESENTATION = re.compile(
     r"^(?:there (?:is|are|was|were) )?(?:now )?(?:(?:the|a|an) )?(?:close-up )?(?:(?:image|view|close-up|photo) of )?"
 )
 _PRONOUNS = frozenset(("it", "they", "them", "this", "that", "there", "which", "who", "he", "she", "one"))
@@ -45,7 +47,7 @@ def object_names(words: str) -> Iterator[str]:
     >>> list(object_names("a red and white can, two spoons and the plate on the table"))
     ['red and white can', 'spoons', 'plate']
     """
-    for part in _NEXT.split(words):
+    for part in _ENUMERATION.split(words):
         name = object_name(part)
         if name:
             yield name
@@ -57,8 +59,8 @@ def object_name(words: str) -> str | None:
     >>> object_name("the small dog that sits on the couch"), object_name("it")
     ('dog', None)
     """
-    tokens = plain_words(_FURTHER.split(_SHOWN.sub("", words).split(",")[0])[0])
-    while len(tokens) > 1 and tokens[0] in _FIRST_WORDS:
+    tokens = plain_words(_CONTINUATION.split(_PRESENTATION.sub("", words).split(",")[0])[0])
+    while len(tokens) > 1 and tokens[0] in _QUANTIFIERS:
         tokens = plain_words(" ".join(tokens[1:]))
     if not tokens or tokens[0] == "no":
         return None
@@ -309,8 +311,8 @@ def _synonyms(noun: str) -> tuple[str, ...]:
         return ()
 
 
-SENTENCE = re.compile(r"(?<=[.!?;])\s*(?=[A-Z\"'“])|(?<=[.!?;])\s+|\n+")
-FRAME = re.compile(
+_SENTENCE = re.compile(r"(?<=[.!?;])\s*(?=[A-Z\"'“])|(?<=[.!?;])\s+|\n+")
+_FRAME = re.compile(
     r"^(?:(?:the |a )?(?:main |only |key |biggest |most notable |first |second |other )?(?:difference|change)s?"
     r"(?: between [^,]*?)? (?:is|are|was)(?: that)?,? |"
     r"(?:in|on) (?:the )?(?:first|second|other|new|original|edited|resulting) (?:image|picture|photo)[,:]? |"
@@ -325,44 +327,44 @@ _REMOVED = (
 )
 _REPLACED = r"replaced|swapped|substituted|exchanged"
 _CHANGED = r"changed|transformed|turned|converted|altered|modified|edited|morphed|switched|adjusted|made|given"
-_STAY = r"un\w+|red|sleeping|seen|shown|based|used|located|situated|visible|supposed|left"
-"""They tell how something is, not what became of it."""
-_BENT = (
-    rf"(?!(?:{_STAY})\b)[a-z]+ed|(?:torn|cut|bent|shrunk|split|spread|lit|bigger|smaller|larger|darker|lighter|brighter|"
+_STATES = r"un\w+|red|sleeping|seen|shown|based|used|located|situated|visible|supposed|left"
+"""Participles that describe a state, not a change."""
+_ALTERED = (
+    rf"(?!(?:{_STATES})\b)[a-z]+ed|(?:torn|cut|bent|shrunk|split|spread|lit|bigger|smaller|larger|darker|lighter|brighter|"
     r"thicker|thinner|wider|shorter|longer|taller|blurry|different)"
 )
-HELD = r"holding|wearing|carrying|holds|wears|has|have|contains?|features?"
-_OWN = r"(?:(?<=\bwith )|(?<=\bhad )|(?<=\bhas ))(?P<own>(?:his|her|its|their|a|an|the|some|more) (?:\S+ ){1,4}?)"
+_POSSESSION = r"holding|wearing|carrying|holds|wears|has|have|contains?|features?"
+_OWNED = r"(?:(?<=\bwith )|(?<=\bhad )|(?<=\bhas ))(?P<own>(?:his|her|its|their|a|an|the|some|more) (?:\S+ ){1,4}?)"
 """Whose tongue is removed in 'a dog with its tongue removed', and in 'the dog had its tongue removed'."""
-VERB = re.compile(
-    rf"\b(?P<now>{_BE} (?:\w+ly )?now(?: (?:seen|shown))?|now(?= (?:{HELD}|\w+s|\w+ing)\b))\b|"
+_VERB = re.compile(
+    rf"\b(?P<now>{_BE} (?:\w+ly )?now(?: (?:seen|shown))?|now(?= (?:{_POSSESSION}|\w+s|\w+ing)\b))\b|"
     rf"(?<=\bby )(?:(?P<adding>adding|inserting)|(?P<removing>removing|erasing|deleting))\b|"
     rf"\b(?P<lacks>no longer has|no longer have|loses|lacks)\b|"
-    rf"(?:\b{_BE} {_MANNER}|(?<=\band )(?={_REPLACED})|{_OWN})"
+    rf"(?:\b{_BE} {_MANNER}|(?<=\band )(?={_REPLACED})|{_OWNED})"
     rf"(?:(?P<added>{_ADDED})|(?P<removed>{_REMOVED})|(?P<replaced>{_REPLACED})|(?P<changed>{_CHANGED}))\b|"
-    rf"\b(?!being\b){_BE} {_MANNER}(?P<bent>{_BENT})\b|"
+    rf"\b(?!being\b){_BE} {_MANNER}(?P<bent>{_ALTERED})\b|"
     r"\b(?:(?P<came>appear(?:s|ed)?(?! (?:to|as|like|more|less|\w+er)\b)|showed up|comes? into view)|"
     r"(?P<went>disappear(?:s|ed)?|vanish(?:es|ed)?)|"
     r"(?P<became>bec[ao]mes?|turns? into|turned(?: into)?|chang(?:ed|es)(?= (?:in)?to )|switched|appear(?:s|ed)?)|"
     r"(?P<took>replaced(?! (?:with|by)\b)|replaces|t(?:ook|akes) the place of)|"
     r"(?P<moved>changed|changes|shifted|shifts|moved|moves|extends|merged|blends))\b"
 )
-BARE = re.compile(r"^(?:(?P<added>added)|(?P<removed>removed|erased)) (?P<what>.+)$")
-HEADLINE = re.compile(rf"^((?:(?!\b{_BE}\b).)*?) ({_ADDED}|{_REMOVED}|{_REPLACED})\b")
-"""'Hat added to the dog' leaves the auxiliary out; a sentence that has one says something else."""
-MISSPELLED = re.compile(rf"\bwhere (?={_MANNER}(?:{_ADDED}|{_REMOVED}|{_REPLACED}|{_CHANGED})\b)")
-JOINT = re.compile(r",? (?:and|but|while|whereas|as well as|so that)(?: also)? |; |, (?:with )?| with ")
-RELATIVE = re.compile(
+_BARE = re.compile(r"^(?:(?P<added>added)|(?P<removed>removed|erased)) (?P<what>.+)$")
+_HEADLINE = re.compile(rf"^((?:(?!\b{_BE}\b).)*?) ({_ADDED}|{_REMOVED}|{_REPLACED})\b")
+"""A change without an auxiliary verb, such as 'hat added to the dog'."""
+_MISSPELLED = re.compile(rf"\bwhere (?={_MANNER}(?:{_ADDED}|{_REMOVED}|{_REPLACED}|{_CHANGED})\b)")
+_CONJUNCTION = re.compile(r",? (?:and|but|while|whereas|as well as|so that)(?: also)? |; |, (?:with )?| with ")
+_RELATIVE = re.compile(
     r"\b(?:that|which|who|whose \w+|where|as)"
     r"(?: (?:the|a|an|his|her|its|their|it|they|he|she|also|previously|originally|initially|once)"
     rf"(?: (?!{_BE}\b)[^\s,]+){{0,3}})?\s*$"
 )
-"""Ends so what stands before a verb that belongs to a thing, not to the sentence."""
-WITH = re.compile(r"^\s*(?:with|by|for|to|into)\s+")
-FROM_TO = re.compile(r"^\s*(?:in \w+ )?from (.+?) (?:in)?to (.+)$")
+"""End of the text before a verb that describes an object in a relative clause, not a change."""
+_WITH = re.compile(r"^\s*(?:with|by|for|to|into)\s+")
+_FROM_TO = re.compile(r"^\s*(?:in \w+ )?from (.+?) (?:in)?to (.+)$")
 TO = re.compile(r"^\s*(?:in \w+ )?(?:in)?to (?:be |become |have |look like |show )?(.+)$")
-ADDITION = re.compile(r"\baddition of (.+)$")
-ATTRIBUTE_OF = re.compile(
+_ADDITION = re.compile(r"\baddition of (.+)$")
+_ATTRIBUTE_OF = re.compile(
     r"^(?:the |a |an |its |their )?(?:\w+ ){0,3}?(?:colou?r|shape|size|texture|pattern|design|position|tone|appearance|"
     r"material|style|structure|brightness|shade|shading|orientation|expression)s?"
     r"(?: and \w+)? of (.+)$"
@@ -407,12 +409,12 @@ def read_triplets(caption: str) -> tuple[Triplet, ...]:
 
 
 def _sentences(caption: str) -> list[str]:
-    return [part.strip() for part in SENTENCE.split(" ".join(caption.split())) if part and part.strip()]
+    return [part.strip() for part in _SENTENCE.split(" ".join(caption.split())) if part and part.strip()]
 
 
 def _of_sentence(sentence: str) -> Iterator[Triplet]:
-    words = MISSPELLED.sub("were ", FRAME.sub("", sentence.lower().replace("’", "'").rstrip(".!?; ")))
-    bare = BARE.match(words)
+    words = _MISSPELLED.sub("were ", _FRAME.sub("", sentence.lower().replace("’", "'").rstrip(".!?; ")))
+    bare = _BARE.match(words)
     if bare:
         yield from _triplets(_Clause("added" if bare["added"] else "removed", "", bare["what"], ""))
         return
@@ -422,13 +424,13 @@ def _of_sentence(sentence: str) -> Iterator[Triplet]:
 
 def _clauses(words: str) -> Iterator[_Clause]:
     """Yield each verb with its subject; a verb without a subject shares the previous one."""
-    words = words if VERB.search(words) else HEADLINE.sub(r"\1 was \2", words)
-    verbs = list(VERB.finditer(words))
-    main = [verb for verb in verbs if not RELATIVE.search(words[: verb.start()])] or verbs[-1:]
+    words = words if _VERB.search(words) else _HEADLINE.sub(r"\1 was \2", words)
+    verbs = list(_VERB.finditer(words))
+    main = [verb for verb in verbs if not _RELATIVE.search(words[: verb.start()])] or verbs[-1:]
     start, subject = 0, ""
     for verb, later in zip_longest(main, main[1:]):
         until = later.start() if later else len(words)
-        joints = list(JOINT.finditer(words, verb.end(), until)) if later else []
+        joints = list(_CONJUNCTION.finditer(words, verb.end(), until)) if later else []
         end = joints[-1].start() if joints else until
         kind = next(name for name, text in verb.groupdict().items() if text is not None and name != "own")
         subject = verb["own"] or words[start : verb.start()].strip(" ,") or subject
@@ -440,7 +442,7 @@ def _clauses(words: str) -> Iterator[_Clause]:
 
 def _triplets(clause: _Clause) -> Iterator[Triplet]:
     before, after = clause.before, clause.after
-    addition = ADDITION.search(after)
+    addition = _ADDITION.search(after)
     match clause.kind:
         case "changed" | "bent" if addition:
             yield from (Triplet(None, name, "Add") for name in object_names(addition[1]))
@@ -452,8 +454,8 @@ def _triplets(clause: _Clause) -> Iterator[Triplet]:
             yield from (Triplet(None, name, "Add") for name in object_names(after))
         case "removing" | "lacks":
             yield from (Triplet(name, None, "Remove") for name in object_names(after))
-        case "replaced" if WITH.match(after):
-            yield from _replacement(before, WITH.sub("", after))
+        case "replaced" if _WITH.match(after):
+            yield from _replacement(before, _WITH.sub("", after))
         case "took":
             yield from _replacement(after, before)
         case "became" if clause.verb.startswith("bec"):
@@ -474,11 +476,11 @@ def _replacement(old: str, new: str) -> Iterator[Triplet]:
 
 def _change(subject: str, remainder: str, *, another: bool) -> Iterator[Triplet]:
     """Yield a replacement or an attribute change, with the object's new look."""
-    owner = ATTRIBUTE_OF.match(subject)
+    owner = _ATTRIBUTE_OF.match(subject)
     source = object_name(owner[1] if owner else subject)
     if not source:
         return
-    between, to = FROM_TO.match(remainder), TO.match(remainder)
+    between, to = _FROM_TO.match(remainder), TO.match(remainder)
     new = between[2] if between else to[1] if to else ""
     target = object_name(new)
     if not target:
@@ -490,7 +492,7 @@ def _change(subject: str, remainder: str, *, another: bool) -> Iterator[Triplet]
 
 
 def _now(subject: str, remainder: str) -> Iterator[Triplet]:
-    possession = re.match(rf"(?:{HELD}) (.+?)(?: (?:instead|in place) of (.+))?$", remainder)
+    possession = re.match(rf"(?:{_POSSESSION}) (.+?)(?: (?:instead|in place) of (.+))?$", remainder)
     if possession:
         yield from (
             _replacement(possession[2], possession[1])
@@ -505,7 +507,7 @@ def _now(subject: str, remainder: str) -> Iterator[Triplet]:
 
 
 def _altered(subject: str, verb: str) -> Iterator[Triplet]:
-    owner = ATTRIBUTE_OF.match(subject)
+    owner = _ATTRIBUTE_OF.match(subject)
     for name in object_names(owner[1] if owner else subject):
         yield Triplet(name, f"{verb} {name}", "Change Attribute")
 

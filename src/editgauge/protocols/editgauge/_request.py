@@ -121,7 +121,7 @@ def _not_detected(view: View, role: str) -> Unscored | None:
 
 
 def _several_remain(view: View) -> Unscored | None:
-    """Where one of several objects should go, the others are detected afterwards either way."""
+    """Explain that several objects of a kind hide the removal of one; None where there are not more than should go."""
     pair = view.pairs.get("goes")
     count = view.edit.count or (1 if view.edit.type == "single_instance_removal" else None)
     detected = sum(detection.confidence >= view.point for detection in pair.before) if pair else 0
