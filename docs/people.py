@@ -267,10 +267,11 @@ def mask_guided_tables(options: argparse.Namespace, rows: Sequence[Mapping[str, 
 
 def confidence_table() -> list[str]:
     """Return how often answers of each confidence are right, on unseen photographs."""
-    lines = ["| Done | confidence | right | of |", "|---|---|---|---|"]
+    lines = ["| Done | confidence | probability that people agree, from | right | of |", "|---|---|---|---|---|"]
     for level in fitted().confidence:
         share = f"{level.right / level.total:.0%}" if level.total else "–"
-        lines.append(f"| {level.answer} | {level.level} | {share} | {level.total} |")
+        threshold = f"{level.threshold:.2f}" if level.total else "–"
+        lines.append(f"| {level.answer} | {level.level} | {threshold} | {share} | {level.total} |")
     return ["### Confidence of the verdict", "", *lines, ""]
 
 

@@ -230,3 +230,20 @@ def test_a_worse_score_outranks_a_missing_one(make_run: MakeRun, make_record: Ma
     gated = gate(made("new", 0.2, 15), against=made("base", 0.8, 20), score=["gain"], max_drop=0.05)
     assert checked(gated) == {"gain": "worse"}
     assert gated.exit_code == 1
+
+
+def test_identical_runs_differ_by_zero_on_the_scale_of_each_score(make_run: MakeRun, make_record: Make) -> None:
+    def scored(name: str) -> Path:
+        scores = ({"gain": 0.02 + 0.06 * n, "loss": 0.001 * n} for n in range(15))
+        records = [make_record(f"e{n}", values, place=n, source=f"{n}.png") for n, values in enumerate(scores)]
+        return make_run(*records, name=name)
+
+    checks = gate(scored("new"), against=scored("old"), max_drop=0.5, score=["gain", "loss"]).checks
+    pairs = {check.spec.name: check.difference for check in checks}
+    for name, spread in (("gain", 0.9), ("loss", 0.015)):
+        pair = pairs[name]
+        assert pair is not None
+        assert pair.value == 0
+        assert pair.high is not None
+        assert 0 < pair.high < spread / 3
+    assert {check.judged for check in checks} == {"not worse"}

@@ -94,7 +94,7 @@ def test_levels_of_confidence_are_right_as_often_as_promised(records: list[Measu
     levels = confidence_levels(records, [predict(records, as_models(fit(records)))])
 
     assert [(level["answer"], level["level"]) for level in levels] == [
-        (answer, level) for answer in ("yes", "no") for level in ("high", "medium", "low")
+        (answer, level) for answer in ("yes", "no") for level in ("high", "medium", "low", "low")
     ]
     for level in levels:
         promise = {"high": 0.95, "medium": 0.8, "low": 0.0}[level["level"]]

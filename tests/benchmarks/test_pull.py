@@ -51,6 +51,8 @@ def repository(tmp_path: Path, draw: Draw, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def test_a_repository_is_pulled_recorded_and_found_without_data(repository: str) -> None:
+    with pytest.raises(BadInputError, match=r"Or pull it: `editgauge data pull kris`"):
+        open_benchmark("kris")
     with pytest.raises(BadInputError, match=r"license: .*yes=True"):
         datasets.pull("kris", mirror=repository)
     info = datasets.pull("kris", yes=True, mirror=repository, quiet=True)

@@ -273,7 +273,7 @@ def test_a_misspelled_file_is_told_and_never_used(one: Case, tmp_path: Path) -> 
         assert rows(found) == [("missing", name), ("misspelled", wrong)]
         assert "did you mean" in found.sentence("mine")
     else:
-        assert rows(found) == [("missing", name), ("stranger", wrong)]
+        assert rows(found) == [("missing", name), ("unmatched", wrong)]
 
 
 @each_case
@@ -294,12 +294,12 @@ def test_other_suffixes_of_images_are_accepted_silently(one: Case, suffix: str, 
 
 
 @each_case
-def test_what_is_no_image_is_a_stranger(one: Case, tmp_path: Path) -> None:
+def test_a_file_that_is_no_image_is_unmatched(one: Case, tmp_path: Path) -> None:
     name, path = next(reversed(one.paths.items()))
     array = str(PurePosixPath(path).with_suffix(".npy"))
     write(tmp_path, *[other for other in one.paths.values() if other != path], array)
     found = find_outcomes("mine", tmp_path, one.edits)
-    assert (rows(found), found.unexpected) == ([("missing", name), ("stranger", array)], (array,))
+    assert (rows(found), found.unexpected) == ([("missing", name), ("unmatched", array)], (array,))
     assert f"outcome of '{name}', but not an image" in found.faults[1].detail
 
 
@@ -375,7 +375,7 @@ def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
     for name in names:
         found = find_outcomes(f"pix2pix[{name}]", tmp_path, [edit])
         assert (found.layout, files(found, tmp_path)) == ("editval", {"e": f"color/9/9_color_red_{name}.png"})
-        assert found.faults == (), "the other settings and the source are no strangers"
+        assert found.faults == (), "other settings and the source are ignored"
     with pytest.raises(BadInputError, match=r"2 settings.*pix2pix\[1.5_6.5\]") as refused:
         find_outcomes("pix2pix", tmp_path, [edit])
     assert refused.value.problems == tuple(names)
@@ -388,7 +388,7 @@ def test_of_two_spellings_the_usual_one_is_used_and_the_other_told(tmp_path: Pat
     assert rows(found) == [("duplicate", "color/9/light_blue.png")]
 
 
-def test_copies_of_the_source_are_no_strangers(tmp_path: Path) -> None:
+def test_copies_of_the_source_are_ignored(tmp_path: Path) -> None:
     write(tmp_path, "fullset/t/en/k.png", "fullset/t/en/k_SRCIMG.png")
     assert not find_outcomes("mine", tmp_path, [make_edit("e", key="k", task="t", language="en")]).faults
     write(tmp_path / "editval", "color/9/red.png", "color/9/9_unedited.png")
@@ -560,7 +560,7 @@ def test_hatie_s_outcomes_begin_with_any_prefix(tmp_path: Path) -> None:
     assert files(found, tmp_path) == {"e1": "out_A_1.jpg", "e23847": "out_A_23847.jpg"}
     assert {fault.where: fault.kind for fault in found.faults} == {
         "e30": "missing",
-        "30.jpg": "stranger",
-        "out_B_1.jpg": "stranger",
+        "30.jpg": "unmatched",
+        "out_B_1.jpg": "unmatched",
     }
     assert "no file 'out_A_30.png'" in next(each.absence for each in found.outcomes if each.absence)

@@ -131,18 +131,25 @@ def all_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("all_here")
 def test_the_profile_paper_means_each_protocols_own_paper() -> None:
-    roles = {"editval": ["detector"], "pixlens@released": ["detector", "segmenter"], "augclip": ["joint_embedder"]}
+    roles = {
+        "editval": ["detector"],
+        "pixlens": ["detector", "segmenter"],
+        "pixlens@released": ["detector", "segmenter"],
+        "augclip": ["joint_embedder"],
+    }
 
     choice = choose_for_protocols("paper", {}, roles)
 
     assert choice.models == {
         "editval.detector": "owlvit-base[threshold=0.1]",
-        "pixlens.detector": "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
+        "pixlens.detector": "grounding-dino-tiny[threshold=0.1]",
+        "pixlens@released.detector": "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
         "segmenter": "sam-huge",
         "joint_embedder": "clip-b16",
     }
     assert models_for("editval[delta=200]", choice.models)["detector"] == "owlvit-base[threshold=0.1]"
-    assert any("PixLens, section 4" in source for source in choice.sources)
+    assert any(source.startswith("pixlens, detector: grounding-dino-tiny[threshold=0.1]") for source in choice.sources)
+    assert any(source.startswith("pixlens@released, detector: ") for source in choice.sources)
 
 
 @pytest.mark.usefixtures("all_here")

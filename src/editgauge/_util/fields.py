@@ -39,10 +39,10 @@ def describe_unknown(kind: str, name: str, valid_names: Iterable[str]) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return a value for a message: short, and without control characters.
+    r"""Return a value for a message: short, and without control characters.
 
-    >>> format_value("cat"), format_value("a\\x1b[2J"), format_value(12)
-    ("'cat'", "'a\\\\x1b[2J'", '12')
+    >>> format_value("cat"), format_value("a\x1b[2J"), format_value(12)
+    ("'cat'", "'a\\x1b[2J'", '12')
     """
     text = repr(value) if not isinstance(value, str) or not value.isprintable() else f"'{value}'"
     return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"

@@ -320,7 +320,7 @@ class ImageArray(np.ndarray[Any, np.dtype[np.uint8]]):
         image.setflags(write=False)
         image.native = native
         if isinstance(pixels, ImageArray):
-            image._hash = pixels._hash
+            image._hash = pixels._hash  # noqa: SLF001  of the same class
         return image
 
     def __array_finalize__(self, _: object) -> None:

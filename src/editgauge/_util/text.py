@@ -110,12 +110,12 @@ def format_count(count: int, noun: str) -> str:
 
 
 def printable(text: str, *, colors: bool = False) -> str:
-    """Remove terminal sequences and control characters, except line feeds, tabs and, on request, colors.
+    r"""Remove terminal sequences and control characters, except line feeds, tabs and, on request, colors.
 
     Other control characters that separate lines become spaces, so that words stay apart.
 
-    >>> printable("\\x1b[31mred\\x1b[0m \\u202egnp.exe\\tok\\n"), printable("one\\x0btwo")
-    ('red gnp.exe\\tok\\n', 'one two')
+    >>> printable("\x1b[31mred\x1b[0m \u202egnp.exe\tok\n"), printable("one\x0btwo")
+    ('red gnp.exe\tok\n', 'one two')
     """
     if text.isascii() and text.isprintable():
         return text
@@ -131,10 +131,10 @@ def printable(text: str, *, colors: bool = False) -> str:
 
 
 def as_utf8(text: str) -> str:
-    """Escape what UTF-8 cannot encode, such as bytes of a file name in another encoding.
+    r"""Escape what UTF-8 cannot encode, such as bytes of a file name in another encoding.
 
-    >>> as_utf8("caf\\udce9.png")
-    'caf\\\\udce9.png'
+    >>> as_utf8("caf\udce9.png")
+    'caf\\udce9.png'
     """
     return text.encode("utf-8", "backslashreplace").decode()
 

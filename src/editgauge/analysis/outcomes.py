@@ -12,7 +12,7 @@ import numpy as np
 from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import LabelColumn, OutcomeKey, Run, ScoreColumns
+from editgauge.results import OutcomeKey, Run, ScoreColumns
 
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
@@ -156,9 +156,3 @@ def select_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
 def scored_outcomes(run: Run) -> ScoreColumns:
     """Return `run.score_columns`."""
     return run.score_columns
-
-
-class WordColumn(LabelColumn):
-    """A `LabelColumn` by its former name."""
-
-    are = LabelColumn.equals

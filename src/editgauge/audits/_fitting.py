@@ -53,8 +53,8 @@ METHOD_FOLDS = 4
 REPEATS = 3
 """Ways to divide the photographs into folds."""
 DIGITS = 4
-CONFIDENCE = {"high": 0.95, "medium": 0.8, "low": 0.0}
-"""Least share of right answers at each level, on unseen photographs."""
+CONFIDENCE = ("high", 0.95), ("medium", 0.8), ("low", 0.5), ("low", 0.0)
+"""Levels with their least share of right answers on unseen photographs; low answers are counted in two groups."""
 MIN_ANSWERS = 12
 """Answers needed to establish a level."""
 NEVER = 1.01
@@ -399,7 +399,7 @@ def _levels(answer: str, agreement: Floats, right: NDArray[np.bool_], repeats: i
 
     candidates = [float(value) for value in np.unique(np.round(agreement, 2))]
     levels, upper = [], np.inf
-    for level, least in CONFIDENCE.items():
+    for level, least in CONFIDENCE:
         reached = (lower for lower in candidates if lower < upper and is_reached(least, lower, upper))
         lower = next(reached, NEVER) if least else 0.0
         correct, total = count(lower, upper)

@@ -100,11 +100,17 @@ def _open(benchmark: str | Path, data: str | Path | None, images: str | Path | N
     base, written = split_name(name)
     load = benchmarks.get(base)
     options = read_options(base, load, written)
+    hint = ""
     if data is None and "data" in signature(load).parameters:
-        from editgauge.benchmarks._pull import pulled_data
+        from editgauge.benchmarks._pull import pull_hint, pulled_data
 
-        data = pulled_data(base)
-    opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
+        data, hint = pulled_data(base), pull_hint(base)
+    try:
+        opened = _called(partial(load, **options) if options else load, base, {"data": data, "images": images})
+    except BadInputError as error:
+        if data is None and hint and not error.problems:
+            raise BadInputError(f"{error}{hint}") from error
+        raise
     return with_turns(replace(opened, name=full_name(base, options)) if options else opened)
 
 
@@ -131,7 +137,7 @@ def is_path(benchmark: str | Path) -> bool:
 
 
 def _form(path: Path) -> str:
-    """Which form of benchmark lies there; a file of the project's own format is left to its reader to explain."""
+    """Return the form of the benchmark at a path."""
     is_mapping = path.is_file() and path.suffix in {".yaml", ".yml"} and path.stem != "benchmark"
     return "huggingface.yaml" if is_mapping or (path / "huggingface.yaml").is_file() else "folder"
 

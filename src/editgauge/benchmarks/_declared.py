@@ -1,4 +1,4 @@
-"""Reads public sets whose records are declared in `layouts.yaml`: fields of a record become an edit."""
+"""Reader of public benchmarks whose records are declared in `layouts.yaml`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Field_ = list[str]
 
 
 class PublicLayout(BaseModel):
-    """What the records of a set hold, and where its pictures lie."""
+    """Declared layout of a public benchmark: fields of its records and folders of its images."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -114,7 +114,7 @@ def _files(name: str, path: Path, layout: PublicLayout) -> list[Path]:
 
 
 def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
-    """How many edits there are, in all and in each group."""
+    """Return the number of edits, in total and per group."""
     parts = [format_count(len(edits), "edit")]
     if layout.published not in (None, len(edits)):
         parts[0] += f" (the authors say {layout.published})"

@@ -1,4 +1,4 @@
-"""Reads the regions of a benchmark file: outlines, mask files, boxes, and what is composed of them."""
+"""Read benchmark files of the project's own format: sources, masks, recipes and edits."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ class RunLengths:
 
 
 def runs_problem(runs: Any, width: int, height: int) -> str | None:
-    """Why a list of numbers cannot be run lengths of a picture of that size, or None when it can.
+    """Return why a list of numbers is no valid run-length encoding of an image, or None.
 
     >>> runs_problem([0, 4, 9], 4, 4)
     'run lengths are pairs of start and length, got 3 numbers'

@@ -42,7 +42,7 @@ class PulledBenchmark:
 
     @property
     def data(self) -> Path:
-        """What the reader is given as `data`."""
+        """The path to pass to the reader as `data`."""
         path = self.metadata.home.path if self.metadata.home else ""
         return self.folder / "data" / path
 
@@ -56,7 +56,10 @@ class PulledBenchmark:
 
     def faults(self) -> list[str]:
         """List the files that are missing or differ from the recorded SHA-256."""
-        files: dict[str, str] = (self.record() or {"files": {RECORD: ""}})["files"]
+        record = self.record()
+        if record is None:
+            return [f"{self.folder / RECORD}: is missing"]
+        files: dict[str, str] = record["files"]
         paths = {name: self.folder / "data" / name for name in files}
         return [
             f"{path}: {'differs from what was pulled' if path.is_file() else 'is missing'}"
@@ -70,6 +73,12 @@ def pulled_data(name: str) -> Path | None:
     metadata = benchmark_metadata().get(name)
     pulled = PulledBenchmark(name, metadata) if metadata else None
     return pulled.data if pulled and pulled.record() else None
+
+
+def pull_hint(name: str) -> str:
+    """Return a sentence that advises to pull a benchmark, or an empty text if it has no home."""
+    metadata = benchmark_metadata().get(name)
+    return f" Or pull it: `editgauge data pull {name}`." if metadata and metadata.home else ""
 
 
 def pull_benchmark(name: str, *, accept: bool, mirror: str | None, tell: MessageCallback) -> PulledBenchmark:

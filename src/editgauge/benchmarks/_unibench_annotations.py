@@ -96,6 +96,13 @@ class RelativePosition(StrictFields):
 
 
 Templates = Annotated[list[Text], Field(min_length=1)]
+
+
+def _unnamed_slot(name: str) -> AfterValidator:
+    """Return a validator that names the slots written as `{}`, as in figure 1 of the paper."""
+    return AfterValidator(lambda templates: [template.replace("{}", f"{{{name}}}") for template in templates])
+
+
 Candidates = Annotated[list[Text], Field(min_length=1)]
 Positions = Annotated[list[RelativePosition], Field(min_length=1)]
 
@@ -108,7 +115,7 @@ class ChangeClass(StrictFields):
     """The id of the instance to edit."""
     classes: Candidates
     """Never its own class, nor one that is in the image."""
-    templates: Templates
+    templates: Annotated[Templates, _unnamed_slot("target")]
     """Captions of the edited image with the slot {target}."""
 
 
@@ -120,7 +127,7 @@ class ChangeColor(StrictFields):
     """The id of the instance to edit."""
     colors: Candidates
     """Never its own."""
-    templates: Templates
+    templates: Annotated[Templates, _unnamed_slot("color")]
     """Captions of the edited image with the slot {color}."""
 
 
@@ -314,7 +321,7 @@ def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str
 
 
 def forbidden_colors(colors: Sequence[str], instance: Instance | None) -> list[str]:
-    """Those that would ask for nothing new."""
+    """Return the colors that the instance already has."""
     current = _plain(instance.color) if instance and instance.color else None
     return [word for word in colors if _plain(word) == current]
 
@@ -451,7 +458,7 @@ class TaskRecipes:
         self._pictures = pictures
 
     def recipe(self, task: Drawn) -> Recipe | None:
-        """How the outcome is made; none where no photograph shows what is asked for, or there is no room for it."""
+        """Return the recipe of the outcome; None without a suitable cutout or room."""
         outline = _outline(task.instance) if task.instance else None
         if isinstance(task.task, ChangeColor) and outline:
             return Recolor(outline, str(task.target))

@@ -30,7 +30,7 @@ HOW_TO_GET_THEM = (
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What tells an edit's two pictures apart and what they share, in phrases; the most telling first."""
+    """Phrases that describe source and target of an edit, the most distinctive first."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]

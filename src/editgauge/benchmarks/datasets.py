@@ -37,7 +37,7 @@ REMARKED = {
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """Where a data set is and how much of it is there."""
+    """Location, license and completeness of a data set."""
 
     name: str
     about: str
@@ -79,7 +79,7 @@ class Dataset:
         return self.info()
 
     def info(self) -> DatasetInfo:
-        """Where it is and how much of it is there; looks at names and sizes only."""
+        """Return location and completeness by names and sizes only."""
         files = [carrier.folder / file for carrier in self.carriers for file in carrier.files]
         present = [path for path in files if path.is_file()]
         return DatasetInfo(
@@ -96,7 +96,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a person wrote to a question about an outcome, and the source image of its edit."""
+    """A rater's free-text answer about an outcome."""
 
     question: str
     text: str

@@ -40,7 +40,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     """DreamBooth: subjects in new surroundings; --data the folder with a folder for each subject.
 
     The first picture of a subject is the source, the others are named in `extras`. The set gives no edit types; those
-    that a prompt shows beyond doubt are given. AugCLIP has 50 of the edits and does not say which:
+    that a prompt shows unambiguously are set. AugCLIP has 50 of the edits and does not say which:
     `dreambooth[edits=50]` draws as many with a seed, from all subjects in turn; 0 means all.
     """
     folder = require_data("dreambooth", data, NEEDED)

@@ -1,7 +1,7 @@
-"""What people said about the edits of EditInspector (Yosef et al. 2025), from its CSV files.
+"""EditInspector: edits of MagicBrush's test set with the labels of three people each (Yosef et al. 2025).
 
 Answers are put into the words and numbers of the study design `editinspector`, where a higher number is better, so that
-the authors' people and your own can be read alike. Two columns are never read, `metadata_annotated_is_accurate` and
+the authors' people and your own can be compared. Two columns are never read, `metadata_annotated_is_accurate` and
 `metadata_annotated_is_artifacts`: in the files on Imagen 3 and UltraEdit they are left over from MagicBrush. The
 columns of levels, from which they can be determined, are right everywhere.
 """
@@ -260,7 +260,7 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
     """EditInspector: 783 edits, each judged by three people; --data its CSV, --images MagicBrush's.
 
     Ids are those of `magicbrush`; the outcome that people judged is MagicBrush's own, the edit's `reference`. A change
-    of attributes has the type that its instruction names beyond doubt, or is `unspecified`; `extras` keep the action.
+    of attributes has the type that its instruction names unambiguously, or is `unspecified`; `extras` keep the action.
     """
     inspected = read_inspected(data)
     path = images or _beside(data)
@@ -329,7 +329,7 @@ def _changes_an_attribute(edit_type: str) -> bool:
 
 
 def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:
-    """How many there are, and whether MagicBrush asks for the same."""
+    """Describe the number of edits and whether instructions equal MagicBrush's."""
     images = {row.image for row, _ in pairs}
     size = len(pairs), len(images)
     text = f"{format_count(size[0], 'edit')} of {format_count(size[1], 'photograph')}, judged by three people each"

@@ -87,7 +87,7 @@ def store_image(content: bytes, benchmark: str) -> ImageFile:
 
 
 def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
-    """How many images are not on this machine, to be added to the size; raises `BadInputError` when none is."""
+    """Return a note about missing images; raise `BadInputError` when all are missing."""
     pictures = {edit.source.name: edit.source.path for edit in edits}
     missing = [path for path in pictures.values() if not path.is_file()]
     if not missing:

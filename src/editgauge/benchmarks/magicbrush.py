@@ -26,7 +26,7 @@ LICENSE = "CC-BY-4.0; the authors ask not to redistribute the unpacked test file
 def load(data: Path | None = None) -> Benchmark:
     """MagicBrush, each turn on the picture of the set; --data its folder `dev` or `test`.
 
-    The set gives no edit types: an instruction that names one beyond doubt has it, others are `unspecified`.
+    The set gives no edit types: an instruction that names one unambiguously has it, others are `unspecified`.
     """
     return _load("magicbrush", data, is_chained=False)
 
@@ -59,7 +59,7 @@ def read_sessions(name: str, data: Path | None, *, is_chained: bool = False) -> 
 
 
 def session_summary(edits: tuple[Edit, ...], sessions: int) -> str:
-    """How many edits and sessions were found, compared with what the authors say where that is another number."""
+    """Return the numbers of edits and sessions, and the published ones where they differ."""
     text = f"{format_count(len(edits), 'edit')} in {format_count(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
         published = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
@@ -85,7 +85,7 @@ def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """What is needed to read one turn."""
+    """Reader of single turns."""
 
     image_folder: ImageFolder
     faults: Faults

@@ -54,7 +54,7 @@ class BenchmarkHome(BaseModel):
 
 
 class BenchmarkMetadata(BaseModel):
-    """What is known about a public benchmark."""
+    """Metadata of a public benchmark."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

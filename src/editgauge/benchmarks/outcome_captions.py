@@ -26,7 +26,7 @@ FIELDS = ("edit", "method", "seed", "caption", "by", "people")
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCaption:
-    """What is said to have changed in one outcome."""
+    """Difference captions of one outcome."""
 
     caption: str
     """By a machine; empty where it wrote none."""

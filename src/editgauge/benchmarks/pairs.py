@@ -49,7 +49,7 @@ class ComparedOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class PairFiles:
-    """What was written."""
+    """Files written by `pairs`."""
 
     folder: Path
     edits: int

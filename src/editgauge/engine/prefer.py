@@ -48,7 +48,7 @@ class ComparisonWording:
 
     def ask(self, request: str, source: Pixels, one: Pixels, two: Pixels) -> Question[Choice]:
         """Ask which of the two fulfills the request better."""
-        return ask_pairwise(self.question, request, source, one, two, self.frame)
+        return ask_pairwise(self.question, request, source, one, two, prompt=self.frame)
 
 
 async def compare_each(

@@ -29,11 +29,11 @@ class _MalformedError(ValueError):
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """Return the only JSON object of a reply, bare, fenced or in prose; None for no or several different objects.
+    r"""Return the only JSON object of a reply, bare, fenced or in prose; None for no or several different objects.
 
     Comments, trailing commas, single quotes and Python literals are corrected.
 
-    >>> parse_object('Sure! ```json\\n{"answer": "yes", /* clear */ "sure": True,}\\n```')
+    >>> parse_object('Sure! ```json\n{"answer": "yes", /* clear */ "sure": True,}\n```')
     {'answer': 'yes', 'sure': True}
     >>> parse_object('{"answer": "yes", "answer": "no"}') is None
     True
@@ -408,7 +408,7 @@ def parse_integer(text: str, low: int, high: int) -> int:
 
 
 def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, high: float) -> dict[str, float]:
-    """Return a number for every name, from an object, an ordered list, or labeled lines.
+    r"""Return a number for every name, from an object, an ordered list, or labeled lines.
 
     Args:
         text: reply of the model.
@@ -418,7 +418,7 @@ def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, h
 
     >>> parse_ratings('{"score": [8, 6.5], "reasoning": "…"}', {"success": (), "kept": ()}, 0, 10)
     {'success': 8.0, 'kept': 6.5}
-    >>> parse_ratings("Prompt Compliance: 4\\n**Visual Quality:** 5/5", {"compliance": ("prompt compliance",),
+    >>> parse_ratings("Prompt Compliance: 4\n**Visual Quality:** 5/5", {"compliance": ("prompt compliance",),
     ... "quality": ("visual quality",)}, 1, 5)
     {'compliance': 4.0, 'quality': 5.0}
 

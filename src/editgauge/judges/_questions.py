@@ -81,7 +81,7 @@ class DataUrls:
         return future.result()
 
 
-FormValue = TypeVar("FormValue", covariant=True)
+FormValue_co = TypeVar("FormValue_co", covariant=True)
 Structure = TypeVar("Structure", bound=BaseModel)
 
 Choice = Literal["one", "two", "tie"]
@@ -90,7 +90,7 @@ MAX_REFUSAL_CHARACTERS = 400
 """A longer free text is no refusal, even if it begins like one."""
 
 
-class Form(Protocol[FormValue]):
+class Form(Protocol[FormValue_co]):
     """The form of an answer: JSON schema and parser."""
 
     @property
@@ -103,8 +103,8 @@ class Form(Protocol[FormValue]):
         """JSON schema of the answer; None for free text."""
         ...
 
-    def read(self, text: str) -> FormValue:
-        """The value of an answer; raises `UnparsableReplyError`."""
+    def read(self, text: str) -> FormValue_co:
+        """Return the value of an answer, or raise `UnparsableReplyError`."""
         ...
 
 
@@ -370,7 +370,7 @@ def ask_text(question: str, *images: LabeledImage, prompt: Prompt | None = None)
 
 
 def ask_pairwise(
-    question: str, request: str, source: Pixels, one: Pixels, two: Pixels, prompt: Prompt | None = None
+    question: str, request: str, source: Pixels, one: Pixels, two: Pixels, *, prompt: Prompt | None = None
 ) -> Question[Choice]:
     """Ask for the better of two edits; `swapped()` gives the other order."""
     images = (

@@ -24,19 +24,19 @@ class Method(typing.Protocol):
     name: str
     about: str
     takes_inputs: bool = False
-    """Can it use the further pictures of an edit (`Edit.inputs`)? One that cannot gives no outcome for such edits."""
+    """Whether it uses further images of an edit (`Edit.inputs`); without, such edits have no outcome."""
     at_once: int = 0
-    """How many edits may be made side by side; 0 for as many as there are cores."""
+    """Number of edits made in parallel; 0 means one per core."""
     form: Form | None = None
-    """How the method wants to be told: by an instruction, a caption …; None when it needs no words."""
+    """The form of its prompt: instruction, caption and so on; None when it needs none."""
     token: str | None = None
     """The word it learns for what the source shows, for the form `token`."""
     option_specs: Mapping[str, MethodOption] = MappingProxyType({})
     """The options that `variant` takes, as `editgauge list methods NAME` tells them."""
     price: float | None = None
-    """What one outcome costs, where that is known; in any currency."""
+    """Cost of one outcome in any currency, if known."""
     warning: str = ""
-    """What its user should know before outcomes are made."""
+    """A warning to show before outcomes are made."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the edited image, the same for the same seed; raise `CannotEditError` when it cannot be made."""

@@ -74,7 +74,7 @@ FaultKind = Literal[
     "duplicate",  # a second picture for an outcome, which is not used
     "misspelled",  # a file that matches no edit, and is close to one that is missing; not used
     "capitals",  # a file that differs from what was expected in capitals only; used
-    "stranger",  # a file that matches no edit
+    "unmatched",  # a file that matches no edit
     "link",  # a link that is not followed
     "unlisted",  # a folder that was not looked into
 ]
@@ -145,7 +145,7 @@ class NameReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What is in a folder, in the order of names."""
+    """The files of a folder, sorted by name."""
 
     folder: Path
     images: tuple[TreeImage, ...]

@@ -45,7 +45,7 @@ class FileMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a layout makes of a folder."""
+    """The files of a folder, assigned to edits by a layout."""
 
     layout: Layout
     used: Mapping[tuple[str, int], FileMatch]
@@ -94,7 +94,7 @@ def _strongest(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def list_faults(matched: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
-    """Everything about the folder that is not as it should be, row by row."""
+    """Return every irregularity of the folder as a row."""
     seeds: dict[str, set[int]] = defaultdict(set)
     for edit_id, seed in matched.used:
         seeds[edit_id].add(seed)
@@ -123,16 +123,16 @@ def list_faults(matched: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault
             detail = f"matches no edit; did you mean '{canonical_name(meant)}' for the edit '{expected[meant]}'?"
             rows.append(Fault("misspelled", escape_name(file.name), detail))
         else:
-            rows.append(Fault("stranger", escape_name(file.name), "matches no edit"))
+            rows.append(Fault("unmatched", escape_name(file.name), "matches no edit"))
     for name in tree.other_files:
         stem = normalize_name(str(PurePosixPath(name).with_suffix("")))
         detail = f"is the outcome of '{expected[stem]}', but not an image" if stem in expected else "is not an image"
-        rows.append(Fault("stranger", escape_name(name), detail))
+        rows.append(Fault("unmatched", escape_name(name), detail))
     return rows + list(tree.faults)
 
 
 def explain_absence(layout: Layout, paths: Sequence[str]) -> str:
-    """Why there is no outcome for an edit."""
+    """Return the reason why an edit has no outcome."""
     if not paths:
         return f"the edit has no {' and '.join(layout.needs)}, which the {layout.title} layout needs"
     return f"no file '{canonical_name(paths[0])}' in the folder"

@@ -124,7 +124,7 @@ def missing_parts(template: str, parts: Mapping[str, str]) -> list[str]:
 
 @lru_cache(maxsize=1000)
 def find_problems(template: str) -> tuple[str, ...]:
-    """Everything that is wrong with a template of ours or of a user's folder."""
+    """Return all problems of a template."""
     least = GROUP.sub(lambda group: _choices(group[1])[-1], template)
     problems = [] if least.strip() else ["it says nothing, or may say nothing when parts are absent"]
     for inside in (slot[2] for slot in SLOT.finditer(template)):
@@ -180,7 +180,7 @@ DEFAULT_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """How methods of one family are prompted, and after whom."""
+    """The prompt form of a family of methods, and its source."""
 
     form: Form
     template: str

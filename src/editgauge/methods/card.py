@@ -1,4 +1,4 @@
-"""Why there is no outcome, in a word that can be counted and a sentence that can be read: `refused: nudity filter`."""
+"""Reasons of missing outcomes, and the card of a method: time, memory, failures and cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SETTINGS = "method.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodCard:
-    """What making these outcomes took; what was not seen is None."""
+    """Time, memory, failures and cost of making outcomes; None where unknown."""
 
     outcomes: int
     failures: Mapping[str, int]
@@ -71,7 +71,7 @@ class MethodCard:
         return ", ".join(part for part in parts if part)
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in the method's manifest."""
+        """Return the card for the method's manifest."""
         return asdict(self)
 
 

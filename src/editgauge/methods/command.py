@@ -226,7 +226,7 @@ def shell_warning(words: list[str]) -> str:
 
 
 def _form(holders: set[str]) -> Form | None:
-    """Which words are the prompt: what the command is given decides."""
+    """Return the form of the prompt, which follows from the placeholders."""
     if "instruction" in holders:
         return "instruction"
     if "source_caption" in holders:

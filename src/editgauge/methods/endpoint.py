@@ -1,4 +1,4 @@
-"""One request to an endpoint for image edits, and what its answer holds: a picture, or a `RequestError`."""
+"""A model behind an OpenAI-compatible endpoint for image edits: `POST /v1/images/edits`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Files = list[tuple[str, tuple[str, bytes, str]]]
 MAX_RESPONSE_BYTES = 100_000_000
 """No edited picture is so large, not even in Base64; a broken server may be."""
 REFUSAL_CODES = ("moderation_blocked", "safety_violation", "sensitive_content")
-"""What image endpoints say of their filters, besides what all endpoints say."""
+"""Codes of content filters of image endpoints."""
 QUOTA_CODES = ("insufficient_quota", "billing_hard_limit")
 
 
@@ -64,7 +64,7 @@ class EndpointClient:
 
     @property
     def endpoint(self) -> str:
-        """Where it is, for the record."""
+        """The public URL of the endpoint."""
         return self._address.public_url
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
@@ -166,7 +166,7 @@ DEFAULT_SETTINGS: dict[str, Any] = {
     "send_seed": False,
     "picture_hosts": "",
 }
-"""Where the key is, how patient to be, what an outcome costs, and what is sent besides picture and words."""
+"""Variable of the key, limits of retries, price, and optional fields of a request."""
 API_FIELDS = ("size", "quality", "background", "input_fidelity", "output_format", "response_format")
 EXTRA_FIELD_PREFIX = "field."
 """Before the name of a field that only some endpoints know: `--option field.guidance_scale=4`."""
@@ -224,7 +224,7 @@ class ImageEndpoint(Method):
         return _decoded(self._patiently(fields, files, f"{edit.id} {seed}"))
 
     def settings(self) -> dict[str, Any]:
-        """Which model where, and what it is sent; an endpoint that is sent no seed draws its own."""
+        """Return the model, the endpoint and the fields of its requests."""
         return {
             "model": self.model,
             "endpoint": self._exchange.endpoint,

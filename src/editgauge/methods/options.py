@@ -28,7 +28,7 @@ class MethodOption:
 
     @property
     def kind(self) -> str:
-        """What it takes, in words.
+        """Describe the valid values.
 
         >>> integer(50, "steps").kind, number(0.5, "how much", maximum=1).kind, text("no", "whether", "no", "yes").kind
         ('a whole number from 1', 'a number from 0 to 1', 'no or yes')
@@ -38,7 +38,7 @@ class MethodOption:
         return kind + minimum + ("" if math.isinf(self.maximum) else f" to {self.maximum:g}")
 
     def problem(self, value: Value) -> str | None:
-        """Why it cannot be that, or None when it can."""
+        """Return why a value is invalid, or None."""
         if isinstance(value, str):
             return (
                 f"is one of {', '.join(map(repr, self.choices))}"

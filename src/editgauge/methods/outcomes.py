@@ -56,7 +56,7 @@ class ContainmentCheck:
 
 
 class OutcomeCounts(NamedTuple):
-    """How many outcomes have an image, how many have none, and by how many seeds those with one were made."""
+    """Numbers of outcomes with an image, without one, and of seeds."""
 
     present: int
     absent: int
@@ -80,7 +80,7 @@ class FoundOutcomes:
 
     @cached_property
     def counts(self) -> OutcomeCounts:
-        """How many there are of what."""
+        """Numbers of outcomes and seeds."""
         present, seeds = 0, set()
         for outcome in self.outcomes:
             if outcome.image is not None:
@@ -95,7 +95,7 @@ class FoundOutcomes:
 
     @property
     def present(self) -> int:
-        """How many outcomes have an image."""
+        """Number of outcomes with an image."""
         return self.counts.present
 
     def sentence(self, method: str) -> str:
@@ -164,7 +164,7 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
             why = explain_absence(best.layout, best.layout.expected_paths(edit))
             outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
     rows = [fault for fault in list_faults(best, edits, tree) if fault.where not in GENERATED_FILES]
-    unexpected = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
+    unexpected = tuple(fault.where for fault in rows if fault.kind in {"unmatched", "misspelled"})
     how = f"{best.layout.title} layout"
     return FoundOutcomes(outcomes.settled(), unexpected, best.layout.name, how, tuple(rows), tuple(rivals))
 
@@ -200,14 +200,14 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
         raise BadInputError(f"'{listed}' has problems.", problems)
     rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in in_order if outcome.absence]
     rows += [
-        Fault("stranger", escape_name(edit_id), f"is in {listed.name}, and no edit of the benchmark")
+        Fault("unmatched", escape_name(edit_id), f"is in {listed.name}, and no edit of the benchmark")
         for edit_id in unexpected
     ]
     return FoundOutcomes(in_order, tuple(map(escape_name, unexpected)), faults=tuple(rows))
 
 
 def _index_by_key(edits: Sequence[Edit]) -> dict[str, int]:
-    """Where the edit of each key of the benchmark stands: only keys that one edit alone has."""
+    """Return the index of the edit of each unique benchmark key."""
     keys = [normalize_name(str(edit.extras.get("key") or "").strip()) for edit in edits]
     counts = Counter(keys)
     return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
@@ -315,7 +315,7 @@ def discover(folder: Path) -> dict[str, Path]:
 
 
 def _in_order(entry: os.DirEntry[str]) -> tuple[str, list[tuple[float, str]], str]:
-    """By name, and variants of a method by the size of their numbers: `[steps=5]` stands before `[steps=10]`."""
+    """Return a sort key: by name, then by the numbers of a variant, so that `[steps=5]` precedes `[steps=10]`."""
     method, _, options = entry.name.partition("[")
     parts = _NUMBER.split(options.removesuffix("]"))
     return method, [(float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts)], entry.name

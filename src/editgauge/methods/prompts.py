@@ -1,8 +1,8 @@
-"""What a method is asked: one edit as an instruction, a caption, two captions, or a caption with a learned token.
+"""Prompts of methods: an edit as an instruction, a caption, two captions, or a caption with a learned token.
 
 An edit's own words are used as they are; where it has none, they are made from its parts by text templates, one per
 edit type (EditVal, table 3 and appendix I: one operation, worded for each family of methods). A set of templates chosen
-by name, and a folder of one's own, come before an edit's own words where `overrides` says so.
+by name, and a custom folder, take precedence over an edit's own words where `overrides` says so.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ANNOTATED_SETS = frozenset({"unibench"})
 
 @dataclass(frozen=True, slots=True)
 class MethodPrompt:
-    """What a method is asked about an edit."""
+    """The prompt of a method for an edit."""
 
     text: str
     source: str | None = None
@@ -301,7 +301,7 @@ class PromptOptions:
 
 
 def read_wording(form: str | None, template: str | None, prompts: str | Path | None) -> PromptOptions:
-    """How a method is prompted: `prompts` is a set of templates by name, a folder of templates, or a CSV of prompts.
+    """Return the prompt options; `prompts` names a template set, a folder of templates, or a CSV file of prompts.
 
     What is chosen by `prompts` comes before a benchmark's own words.
     """
@@ -355,7 +355,7 @@ def _written_prompt(file: Path, text: str, rewriter: str | None = None) -> Metho
 
 
 def edit_key(edit: Edit) -> str:
-    """By what an edit is known in a CSV of prompts."""
+    """Return the key of an edit in a CSV file of prompts."""
     extras = edit.extras
     subject = str(extras.get("class") or edit.subject or "")
     return _key(edit.type, subject, str(extras.get("image_id", edit.source.name)), str(extras.get("to", edit.to or "")))

@@ -1,4 +1,4 @@
-"""A Python function as a method: `(edit, source, seed) -> pixels`, with further arguments as its options."""
+"""Open a method by name, by address, or from a Python function `(edit, source, seed) -> pixels`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class FunctionMethod(Method):
 
     Args:
         name: what the method is called
-        function: takes the edit, the source's pixels and the seed; what it takes besides must have a usual value
+        function: takes the edit, the source's pixels and the seed; further parameters need defaults
         about: what it does, if its documentation does not say so
-        options: values for what it takes besides
+        options: values of further parameters
 
     """
 
@@ -53,7 +53,7 @@ class FunctionMethod(Method):
         return pixels
 
     def settings(self) -> dict[str, Any]:
-        """Which function it is, and with what options."""
+        """Return the function's import path and its options."""
         return {"function": _import_path(self._function), "options": self._options}
 
     def variant(self, options: Mapping[str, str]) -> FunctionMethod:
@@ -71,7 +71,7 @@ def import_function(address: str) -> Function:
         target: Any = import_module(module)
         for part in name.split("."):
             target = getattr(target, part)
-    except Exception as error:  # importing runs a stranger's code, and that can fail in any way
+    except Exception as error:  # importing runs arbitrary code, which can fail in any way
         advice = " Is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
         raise BadInputError(f"'{address}' could not be imported: {error}.{advice}") from error
     if not callable(target) and not hasattr(target, "edit"):

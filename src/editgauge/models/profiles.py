@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from editgauge._util.variants import paper_name
+from editgauge._util.variants import base_name, paper_name
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.models import models
 from editgauge.models.catalog import MODELS, attribute_of, profile_models
@@ -183,6 +183,7 @@ class PaperModel:
 
 
 _LPIPS = PaperModel("lpips-alex", "LPIPS, backbone unstated; ours: AlexNet, the default of its authors")
+_PIXLENS_SEGMENTER = PaperModel("sam-huge", "PixLens, section 4: SAM on the detector's boxes; ViT-H when released")
 _MINILM = PaperModel("minilm", "our choice of a sentence encoder")
 
 PAPERS: dict[str, dict[str, PaperModel]] = {
@@ -199,11 +200,18 @@ PAPERS: dict[str, dict[str, PaperModel]] = {
     },
     "pixlens": {
         "detector": PaperModel(
-            "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
-            "PixLens, section 4: Grounding DINO with a threshold of 0.1; the released code loads Swin-T, and its own "
-            "thresholds for boxes and texts, both 0.3, come before that one",
+            "grounding-dino-tiny[threshold=0.1]",
+            "PixLens, section 4: Grounding DINO with a threshold of 0.1, size unstated; the released code loads Swin-T",
         ),
-        "segmenter": PaperModel("sam-huge", "PixLens, section 4: SAM on the detector's boxes; ViT-H when released"),
+        "segmenter": _PIXLENS_SEGMENTER,
+    },
+    "pixlens@released": {
+        "detector": PaperModel(
+            "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
+            "PixLens's released code: Swin-T, whose own thresholds for boxes and texts, both 0.3, override the "
+            "paper's 0.1",
+        ),
+        "segmenter": _PIXLENS_SEGMENTER,
     },
     "augclip": {
         "joint_embedder": PaperModel("clip-b16", "AugCLIP, section 5, implementation details: CLIP ViT-B/16"),
@@ -250,11 +258,13 @@ _OF_PROTOCOL = {
 
 
 def paper_of(protocol: str) -> str | None:
-    """Return the paper of a protocol; None if it belongs to none.
+    """Return the paper of a protocol, or its released code where that has other models; None if it belongs to none.
 
-    >>> paper_of("pixlens@released"), paper_of("unibench-detect"), paper_of("preservation")
-    ('pixlens', 'unibench', None)
+    >>> paper_of("editval@released"), paper_of("pixlens@released"), paper_of("preservation")
+    ('editval', 'pixlens@released', None)
     """
+    if base_name(protocol) in PAPERS:
+        return base_name(protocol)
     base = paper_name(protocol)
     paper = _OF_PROTOCOL.get(base, base)
     return paper if paper in PAPERS else None
@@ -349,7 +359,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
 def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:
     """Return the models of one protocol by role, without paper prefixes.
 
-    >>> models_for("pixlens@released", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
+    >>> models_for("pixlens", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
     {'segmenter': 'sam', 'detector': 'dino'}
     """
     start = f"{paper_of(protocol) or PAPER}."

@@ -25,7 +25,7 @@ Quality = Literal["good", "fair", "poor", "cannot tell"]
 Confidence = Literal["high", "medium", "low"]
 
 PROTOCOL = "editgauge"
-MIN_YES, MAX_NO = 0.6, 0.4
+MIN_YES, MAX_NO = 0.55, 0.4
 """An `edit` score from the first on is a yes, below the second a no, and no answer in between."""
 MIN_YES_REDRAWN = 0.7
 """The same for a yes if the rest was not kept: detections in a redrawn image are less certain."""

@@ -245,9 +245,9 @@ def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path:
     }
     name = "python:editgauge.methods.diffusion.library:sdedit"
     first = edit("sample", method=name, out=tmp_path / "made", **order)
-    assert (first.made, first.kept, first.absences) == (2, 0, {})
+    assert (first.made, first.reused, first.absences) == (2, 0, {})
     again = edit("sample", method=name, out=tmp_path / "made", **order, seeds=2)
-    assert (again.made, again.kept) == (2, 2)
+    assert (again.made, again.reused) == (2, 2)
     told = json.loads((tmp_path / "made" / "method.json").read_text("utf-8"))["settings"]
     assert (told["model"], told["scheduler"], told["steps"]) == ("stable", "PNDMScheduler", 2)
     pictures = [read_image(path) for path in sorted((tmp_path / "made").glob("*.png"))]

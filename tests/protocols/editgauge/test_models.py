@@ -29,7 +29,7 @@ def test_the_file_says_how_it_was_made() -> None:
     assert models.provenance["command"] == "python -m editgauge.audits.fit"
     assert models.provenance["photographs"] >= 40
     assert [(level.answer, level.level) for level in models.confidence] == [
-        (answer, level) for answer in ("yes", "no") for level in ("high", "medium", "low")
+        (answer, level) for answer in ("yes", "no") for level in ("high", "medium", "low", "low")
     ]
 
 

@@ -350,7 +350,6 @@ def test_the_order_of_detections_never_matters(stage: Make, seen: list[Any], ran
         assert value(protocol, both[0]) == value(protocol, both[1])
 
 
-@pytest.mark.xfail(strict=True, reason="the profile `paper` gives both the released code's 0.3 (issue 39, item 13)")
 def test_the_paper_runs_at_0_1_and_the_released_code_at_0_3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "is_here", lambda model: True)
     _, choice = open_protocols_with_models(["pixlens", "pixlens@released"], ModelOptions(models="paper"))

@@ -1,4 +1,4 @@
-"""Where a pipeline's files are: a folder, or what the hub's own client has put into its cache. Nothing is fetched."""
+"""Base class of methods that run a diffusers pipeline, and the local files of such pipelines; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PipelineWeights:
 
     @property
     def is_folder(self) -> bool:
-        """Is it a folder of the user's? One that is there, or a name that can be nothing else."""
+        """Whether the name is a folder: one that exists, or a name that cannot be a hub id."""
         path = Path(self.name).expanduser()
         return path.is_dir() or path.is_absolute() or self.name.startswith((".", "~")) or self.name.count("/") != 1
 
@@ -78,7 +78,7 @@ class PipelineWeights:
 
     @cached_property
     def commit(self) -> str:
-        """Which files exactly: the commit of the hub, or one hash over all weights of a folder."""
+        """The commit of the hub, or one hash over all weights of a folder."""
         if not self.is_folder:
             return self.folder.name
         files = sorted(self.folder.rglob("*.safetensors"))
@@ -87,7 +87,7 @@ class PipelineWeights:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What the index says about each part: its library and class."""
+        """Library and class of each part, as the index names them."""
         index: dict[str, Any] = json.loads((self.folder / self.index).read_text("utf-8"))
         return index
 
@@ -123,7 +123,7 @@ def explain_load_errors(weights: PipelineWeights) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No bars and no remarks of the libraries: ours tell what takes long, and theirs would cut through them."""
+    """Silence progress bars and warnings of the libraries, which would break up our own."""
     tools = [importlib.import_module(f"{library}.utils.logging") for library in ("diffusers", "transformers")]
     before = [(tool, tool.get_verbosity(), tool.is_progress_bar_enabled()) for tool in tools]
     for tool in tools:
@@ -198,7 +198,7 @@ class Diffusion(Method):
         return type(self)(**update_options(self.name, self.option_specs, self.options, options))
 
     def settings(self) -> dict[str, Any]:
-        """Everything that decides the outcomes; the model must be on this machine, for its commit belongs to them."""
+        """Return everything that determines outcomes; the model must be on this machine for its commit."""
         diffusers(f"The method '{self.name}'")
         options = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
         return {
@@ -244,17 +244,17 @@ class Diffusion(Method):
 
     @cached_property
     def weights(self) -> PipelineWeights:
-        """Where the model is."""
+        """The files of the model."""
         return PipelineWeights(self.options["model"], self.options["revision"])
 
     @property
     def device(self) -> str:
-        """Where it runs."""
+        """The torch device."""
         return str(self.options["device"] or usual_device())
 
     @property
     def precision(self) -> str:
-        """How many bits its numbers have."""
+        """The floating-point type of the weights."""
         return str(self.options["precision"] or ("float32" if self.device == "cpu" else self.on_gpu))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The parts of Stable Diffusion, and the few steps that methods written from papers are made of."""
+"""Building blocks of Stable Diffusion for methods implemented from their papers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Painter:
 
     @property
     def training_steps(self) -> int:
-        """How many timesteps the network was trained with."""
+        """Number of timesteps of the training."""
         return int(self.pipe.scheduler.config.num_train_timesteps)
 
     def alpha(self, timestep: int) -> Tensor:

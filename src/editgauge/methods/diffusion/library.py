@@ -1,4 +1,4 @@
-"""Text-to-image networks that start from the source, or from nothing: SDEdit, LCM, ControlNet, text alone."""
+"""Methods that diffusers has as pipelines: SDEdit, ControlNet, DiffEdit, InstructPix2Pix, FLUX Kontext and others."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ class ControlNetCanny(SDEdit):
         )
 
     def settings(self) -> dict[str, Any]:
-        """Those of every method, and which control network."""
+        """Return the settings of every method and the control network."""
         return {**super().settings(), "controlnet": self.control.id, "controlnet_revision": self.control.commit}
 
     @cached_property
     def control(self) -> PipelineWeights:
-        """Where the control network is."""
+        """The files of the control network."""
         return PipelineWeights(self.options["controlnet"], index="config.json")
 
     def parts(self, library: Any) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class DiffEdit(Diffusion):
         return self.denoise(request, mask_image=mask, image_latents=inverted, inpaint_strength=strength)
 
     def to_device(self, pipe: Any) -> Any:
-        """With the inverse of its scheduler, which models are saved without."""
+        """Add the inverse scheduler, which saved models lack, and move the pipeline."""
         inverse = diffusers(f"The method '{self.name}'").DDIMInverseScheduler.from_config(pipe.scheduler.config)
         pipe.register_modules(inverse_scheduler=inverse)
         return super().to_device(pipe)
@@ -264,7 +264,7 @@ class _Large(Diffusion):
     by_area = True
 
     def to_device(self, pipe: Any) -> Any:
-        """On its device; with `offload` only the part that is at work."""
+        """Move the pipeline to its device; with `offload`, only the part in use."""
         if self.options["offload"] == "no":
             return pipe.to(self.device)
         if self.device == "cpu":

@@ -133,7 +133,7 @@ class NullText(PaperMethod):
 
     @property
     def inner_steps(self) -> int:
-        """How often the blank words of a step are improved."""
+        """Optimization steps of the null embedding per sampling step."""
         return int(self.options["inner_steps"])
 
     def _side_by_side(
@@ -171,7 +171,7 @@ class DDIMPromptToPrompt(NullText):
 
     @property
     def inner_steps(self) -> int:
-        """None."""
+        """Zero: the null embeddings are not optimized."""
         return 0
 
 

@@ -1,7 +1,7 @@
-"""Tuning on a single picture, a copy of the network or a vector learns to denoise it; and two methods made of it.
+"""Methods that optimize for a single image: Imagic, SINE, Textual Inversion, DreamBooth and Delta Denoising Score.
 
-Imagic: words that mean the source, a network that knows it, and a step from there to the target.
-SINE: a network that knows the source guides one that knows everything else.
+Imagic and SINE fine-tune a copy of the network on the source; Textual Inversion and DreamBooth learn a word for it; DDS
+moves its latents along the difference of two denoising scores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def denoising_loss(painter: Painter, latents: Tensor, words: Tensor, generator: Any) -> Tensor:
-    """How badly the network tells the noise in a picture, at a timestep drawn by chance (DDPM, equation 14)."""
+    """Return the denoising loss at a random timestep (DDPM, equation 14)."""
     import torch
 
     timestep = int(torch.randint(0, painter.training_steps, (1,), generator=generator))
@@ -33,7 +33,7 @@ def denoising_loss(painter: Painter, latents: Tensor, words: Tensor, generator: 
 
 
 def optimize(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
-    """Lets the parameters descend the loss."""
+    """Minimize the loss with AdamW."""
     import torch
 
     optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
@@ -140,7 +140,7 @@ class _Personal(PaperMethod):
         self.token = str(self.options["token"])
 
     def settings(self) -> dict[str, Any]:
-        """Those of every method, and what the source was called."""
+        """Return the settings of every method and the training prompt."""
         return {**super().settings(), "learned_as": TEMPLATE}
 
     def _generated(self, painter: Painter, request: PipelineInput, like: Tensor) -> Tensor:
@@ -221,7 +221,7 @@ def single_token(painter: Painter, word: str) -> int:
 
 
 def initial_embedding(painter: Painter, token: int, subject: str | None) -> Tensor:
-    """Where the learning starts: at the vector of the subject's last token, or else of the word itself."""
+    """Return the initial embedding: that of the subject's last token, or of the word itself."""
     numbers = painter.pipe.tokenizer(subject, add_special_tokens=False).input_ids if subject else []
     vectors: Tensor = painter.pipe.text_encoder.get_input_embeddings().weight
     return vectors[numbers[-1] if numbers else token].detach()
@@ -229,7 +229,7 @@ def initial_embedding(painter: Painter, token: int, subject: str | None) -> Tens
 
 @contextmanager
 def token_embedding(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
-    """Within, the token has this vector; the vocabulary itself stays as it is."""
+    """Replace the embedding of a token within the context; the vocabulary is unchanged."""
     import torch
 
     def replaced(_layer: Any, inputs: tuple[Tensor, ...], out: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Artifacts that editors leave at what they edited, each with a severity dial from 0 (none) to 1 (plain to see).
+"""Artifacts at the edited region, and flaws of the whole image, with a severity from 0 (none) to 1 (obvious).
 
 Most stay inside the edit's footprint, so that what else a picture shows is kept; a shift and a duplicate leave it.
 """

@@ -1,4 +1,4 @@
-"""Editors whose outcomes' truth is known: nothing done or nearly so, the right thing, too much, the wrong thing."""
+"""Reference editors with known truth: correct edits, no edits, overdone, wrong, flawed and inpainted ones."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Negligible(Method):
         return perturb_slightly(source, make_rng(edit, seed))
 
     def settings(self) -> dict[str, Any]:
-        """How much is negligible."""
+        """Return the limits of the changes."""
         return {"crop": MAX_CROP_FRACTION, "brightness": MAX_BRIGHTNESS_CHANGE, "jpeg": JPEG_SEVERITY}
 
 
@@ -188,7 +188,7 @@ class Flawed(Method):
 
 
 def artifact_site(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
-    """Where in the recipe's right outcome an artifact would be."""
+    """Return where an artifact would be in the recipe's correct outcome."""
     height, width = source.shape[:2]
     nothing = np.zeros((height, width), np.bool_)
     left = recipe.outline.render(width, height) if isinstance(recipe, Remove | Move | Resize | Replace) else nothing

@@ -131,13 +131,13 @@ def _pairs(hole: BoolMask) -> int:
 
 
 def _steps(width: int) -> IndexArray:
-    """From a patch's center to each of its pixels."""
+    """Return the index offsets from a patch's center to its pixels."""
     down, across = np.mgrid[-PATCH_RADIUS : PATCH_RADIUS + 1, -PATCH_RADIUS : PATCH_RADIUS + 1]
     return np.asarray((down * width + across).ravel(), dtype=np.intp)
 
 
 def _votes() -> Floats:
-    """How much each pixel of a patch counts: its middle most."""
+    """Return the Gaussian weights of the pixels of a patch."""
     down, across = np.mgrid[-PATCH_RADIUS : PATCH_RADIUS + 1, -PATCH_RADIUS : PATCH_RADIUS + 1]
     return np.asarray(np.exp(-(down**2 + across**2) / (2 * 1.5**2)).ravel(), dtype=np.float32)
 

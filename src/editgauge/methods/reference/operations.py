@@ -1,4 +1,4 @@
-"""What the recipes ask for, done to pixels."""
+"""Pixel operations of recipes, and the outcome that a recipe describes."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def recipe_mask(recipe: Recipe, source: Pixels) -> BoolMask:
 
 
 def target_region(recipe: Recipe, source: Pixels) -> BoolMask:
-    """Where the requested thing is seen: nowhere after a removal, and a style has no place of its own."""
+    """Return the region that shows the requested change; empty for removals and styles."""
     match recipe:
         case Recolor(outline) | Texture(outline):
             return _rendered(outline, source)

@@ -387,7 +387,7 @@ class Network:
             return values.to(self.device)
 
     @contextmanager
-    def thinking(self) -> Iterator[None]:
+    def inference(self) -> Iterator[None]:
         """Run inference without gradients, in half precision if configured."""
         transformers(f"The model '{self.source.name}'")
         import torch

@@ -32,7 +32,7 @@ class HubCaptioner(Network):
         """Write one sentence per image."""
         if not images:
             return []
-        with self.thinking():
+        with self.inference():
             written = self.network.generate(
                 **self._inputs(images), num_beams=BEAMS, max_new_tokens=MAX_TOKENS, do_sample=False
             )

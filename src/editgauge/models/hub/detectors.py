@@ -50,7 +50,7 @@ class OwlDetector(Network):
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """Encode each image: per patch an embedding, a logit scale and a box."""
-        with self.thinking():
+        with self.inference():
             from torch.nn.functional import elu
 
             maps = self.network.image_embedder(pixel_values=self.prepared(images))[0]
@@ -89,7 +89,7 @@ class OwlDetector(Network):
     def _remember(self, words: set[str]) -> None:
         """Embed new words and remember them; each costs a pass of the text tower."""
         if new := sorted(words - self._embeddings.keys()):
-            with self.thinking():
+            with self.inference():
                 longest = self.network.config.text_config.max_position_embeddings
                 tokens = self.tokenizer(
                     new, padding="max_length", truncation=True, max_length=longest, return_tensors="pt"
@@ -178,7 +178,7 @@ class GroundingDetector(Network):
         tokens = self.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
         offsets = tokens.pop("offset_mapping")[0].tolist()
         inputs = self.image_processor([image], return_tensors="pt")
-        with self.thinking():
+        with self.inference():
             outputs = self.network(**tokens.to(self.device), **inputs.to(self.device))
         fits = numbers(outputs.logits[0].float().sigmoid())
         sure = np.stack([self._sure(fits[:, tokens_within(offsets, span)]) for span in spans], axis=1)
@@ -272,7 +272,7 @@ class InstanceNetwork(Network):
         if self.source.config["model_type"] == "oneformer":
             inputs["task_inputs"] = self._task
         height, width = image.shape[:2]
-        with self.thinking():
+        with self.inference():
             outputs = self.network(**inputs)
             if not self._outlines:
                 sure, classes = outputs.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)

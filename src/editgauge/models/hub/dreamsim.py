@@ -123,7 +123,7 @@ class DreamSim(Network):
     def _vectors(self, images: Sequence[Pixels]) -> Any:
         if not images:
             return np.zeros((0, 0), np.float32)
-        with self.thinking():
+        with self.inference():
             import torch
 
             pixels = torch.from_numpy(np.stack([_square(image) for image in images])).to(self.device)

@@ -118,14 +118,14 @@ class ClipEmbedder(Network):
         """Embed each image as a unit vector."""
         if not images:
             return self._nothing()
-        with self.thinking():
+        with self.inference():
             return _unit(self.network.get_image_features(pixel_values=self.prepared(images)).pooler_output)
 
     def embed_texts(self, texts: Sequence[str]) -> Vector:
         """Embed each text as a unit vector."""
         if not texts:
             return self._nothing()
-        with self.thinking():
+        with self.inference():
             return _unit(self.network.get_text_features(**self._tokens(texts)).pooler_output)
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
@@ -201,7 +201,7 @@ class DinoEmbedder(Network):
         """Return the class token of each image, not normalized."""
         if not images:
             return np.zeros((0, self.source.config["hidden_size"]), np.float32)
-        with self.thinking():
+        with self.inference():
             return numbers(self.network(pixel_values=self.prepared(images)).last_hidden_state[:, 0])
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
@@ -235,7 +235,7 @@ class DinoEmbedder(Network):
         """Return the last layer's tokens for an image resized to the network's square."""
         side = self._side
         settings = {**self.source.preprocessing, "size": {"width": side, "height": side}}
-        with self.thinking():
+        with self.inference():
             pixels = squeezed([image], settings, white).to(self.device)
             return numbers(self.network(pixel_values=pixels).last_hidden_state[0])
 

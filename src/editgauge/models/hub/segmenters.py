@@ -32,7 +32,7 @@ class SamSegmenter(Network):
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """Encode each image and record its size."""
-        with self.thinking():
+        with self.inference():
             outputs = self.network.get_image_embeddings(self.prepared(images))
         levels = outputs if isinstance(outputs, list) else [outputs]
         features = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
@@ -56,7 +56,7 @@ class SamSegmenter(Network):
 
         levels = [features[f"level{index}"] for index in range(len(features) - 1)]
         embeddings = [torch.tensor(level, device=self.device)[None] for level in levels]
-        with self.thinking():
+        with self.inference():
             outputs = self.network(
                 image_embeddings=embeddings if self._squeezes else embeddings[0],
                 multimask_output=prompt.boxes is None,
@@ -125,7 +125,7 @@ class ClassMapper(Network):
         """Return one class map per image."""
         if not images:
             return []
-        with self.thinking():
+        with self.inference():
             logits = self.network(pixel_values=self.prepared(images)).logits.float()
         spread = (resized(logit, (image.shape[0], image.shape[1])) for logit, image in zip(logits, images, strict=True))
         return [ClassMap(item.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for item in spread]

@@ -1,4 +1,4 @@
-"""What the small models share: their cards, and the libraries that run them."""
+"""Base class of the small models, the libraries that run them, and a builder of ONNX graphs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def onnx_session(model: Path | bytes, feature: str, threads: int, *, one_size: b
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a class of its own for every mistake
         raise UnloadableWeightsError(feature, model, error) from error
-    return _watched(session, "run")
+    return _profiled(session, "run")
 
 
 def litert(model: Path | bytes, feature: str, threads: int) -> Any:
@@ -122,7 +122,7 @@ def litert(model: Path | bytes, feature: str, threads: int) -> Any:
             interpreter.allocate_tensors()
         except (ValueError, RuntimeError, OSError) as error:
             raise UnloadableWeightsError(feature, model, error) from error
-    return _watched(interpreter, "invoke")
+    return _profiled(interpreter, "invoke")
 
 
 def litert_outputs(network: Any, picture: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -132,18 +132,18 @@ def litert_outputs(network: Any, picture: NDArray[Any]) -> dict[str, NDArray[Any
     return {detail["name"]: network.get_tensor(detail["index"])[0] for detail in network.get_output_details()}
 
 
-class _Watched:
+class _ProfiledSession:
     """A session that records its time for profiling."""
 
-    def __init__(self, runs: Any, how: str) -> None:
-        self._runs = runs
-        setattr(self, how, self._timed(getattr(runs, how)))
+    def __init__(self, session: Any, method: str) -> None:
+        self._session = session
+        setattr(self, method, self._with_span(getattr(session, method)))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._runs, name)
+        return getattr(self._session, name)
 
     @staticmethod
-    def _timed(run: Callable[..., Any]) -> Callable[..., Any]:
+    def _with_span(run: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:
             with profiling.span("forward"):
                 return run(*arguments)
@@ -151,9 +151,9 @@ class _Watched:
         return timed
 
 
-def _watched(runs: Any, how: str) -> Any:
-    """Run a session inside a profiling span."""
-    return _Watched(runs, how) if profiling.is_recording() else runs
+def _profiled(session: Any, method: str) -> Any:
+    """Wrap a session so that its method runs in a profiling span, if profiling is on."""
+    return _ProfiledSession(session, method) if profiling.is_recording() else session
 
 
 @contextmanager
@@ -198,7 +198,7 @@ class Graph:
         self._constants: list[Any] = []
         self._inputs: list[Any] = []
 
-    def pictures(self, name: str) -> str:
+    def images(self, name: str) -> str:
         """Add an input of images of any number and size, height x width x 3, from 0 to 255."""
         shape = ["pictures", "height", "width", 3]
         self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.UINT8, shape))
@@ -270,7 +270,7 @@ class Graph:
         """Add a max-pooling layer."""
         return self.add("MaxPool", planes, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[padding] * 4)
 
-    def finished(self, *outputs: str) -> bytes:
+    def serialize(self, *outputs: str) -> bytes:
         """Serialize the graph to ONNX with float outputs."""
         floats = self._onnx.TensorProto.FLOAT
         results = [self._helper.make_tensor_value_info(output, floats, None) for output in outputs]

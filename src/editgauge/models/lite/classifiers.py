@@ -105,7 +105,7 @@ class EfficientNetLite3(_ImageNetClassifier):
 
 def _efficientnet_graph(weights: Mapping[str, Floats]) -> bytes:
     graph = Graph("EfficientNet-Lite2")
-    planes = graph.scaled(graph.pictures("pictures"), np.full(3, 1 / 128), np.full(3, -127 / 128))
+    planes = graph.scaled(graph.images("pictures"), np.full(3, 1 / 128), np.full(3, -127 / 128))
 
     def layer(planes: str, conv: str, norm: str, stride: int = 1) -> str:
         return graph.normalized_conv(
@@ -132,7 +132,7 @@ def _efficientnet_graph(weights: Mapping[str, Floats]) -> bytes:
     planes = relu6(layer(planes, "_conv_head", "_bn1"))
     features = graph.add("Flatten", graph.add("GlobalAveragePool", planes))
     matrix, bias = graph.constant(weights["_fc.weight"]), graph.constant(weights["_fc.bias"])
-    return graph.finished(graph.add("Softmax", graph.add("Gemm", features, matrix, bias, transB=1)))
+    return graph.serialize(graph.add("Softmax", graph.add("Gemm", features, matrix, bias, transB=1)))
 
 
 def _channels_before(weights: Mapping[str, Floats], block: str) -> int:
@@ -198,7 +198,7 @@ def _places_graph(weights: Mapping[str, Floats]) -> bytes:
             planes, weights, conv, norm, epsilon=PLACES_EPSILON, stride=stride, padding=padding
         )
 
-    images = graph.pictures("pictures")
+    images = graph.images("pictures")
     planes = graph.scaled(images, 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
     planes = graph.add("Relu", layer(planes, "conv1", "bn1", 2))
     for block in (f"layer{stage}.{index}" for stage in range(1, 5) for index in range(2)):
@@ -211,4 +211,4 @@ def _places_graph(weights: Mapping[str, Floats]) -> bytes:
         planes = graph.add("Relu", graph.add("Add", inner, planes))
     features = graph.add("Flatten", graph.add("GlobalAveragePool", planes))
     matrix, bias = graph.constant(weights["fc.weight"]), graph.constant(weights["fc.bias"])
-    return graph.finished(graph.add("Softmax", graph.add("Gemm", features, matrix, bias, transB=1)), features)
+    return graph.serialize(graph.add("Softmax", graph.add("Gemm", features, matrix, bias, transB=1)), features)

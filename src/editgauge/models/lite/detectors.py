@@ -1,4 +1,4 @@
-"""What the small detectors share: one look at an image, and answers filtered from it."""
+"""Detectors of the 80 classes of COCO: EfficientDet-Lite and SSD-MobileNetV2."""
 
 from __future__ import annotations
 

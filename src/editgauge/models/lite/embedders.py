@@ -92,14 +92,14 @@ def _augnet_graph(weights: Weights) -> bytes:
         middle = graph.add("Relu", layer(narrow, f"{name}.conv2", f"{name}.bn2", stride))
         return graph.add("Relu", graph.add("Add", layer(middle, f"{name}.conv3", f"{name}.bn3"), around))
 
-    planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
+    planes = graph.scaled(graph.images("pictures"), 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
     planes = graph.max_pool(graph.add("Relu", layer(planes, "conv1", "bn1", 2)), 3, 2, 1)
     for stage, blocks in enumerate(RESNET_BLOCKS, start=1):
         for block in range(blocks):
             planes = bottleneck(planes, f"layer{stage}.{block}", 2 if stage > 1 and block == 0 else 1)
     features = graph.add("Flatten", graph.add("GlobalAveragePool", planes))
     matrix, bias = graph.constant(weights["fc.weight"]), graph.constant(weights["fc.bias"])
-    return graph.finished(graph.add("Tanh", graph.add("Gemm", features, matrix, bias, transB=1)))
+    return graph.serialize(graph.add("Tanh", graph.add("Gemm", features, matrix, bias, transB=1)))
 
 
 DINO_FILE = "dinov2_vits14_patch_8x8.onnx"

@@ -82,13 +82,13 @@ class _Lpips(FromCatalog, ABC):
     def _trunk(self) -> Any:
         graph = Graph(self.id)
         units = [_units(graph, planes) for planes in self._depths(graph, _scaled(graph), self._arrays)]
-        return onnx_session(graph.finished(*units), self.id, self._threads)
+        return onnx_session(graph.serialize(*units), self.id, self._threads)
 
     @cached_property
     def _comparison(self) -> Any:
         graph = Graph(self.id)
         distances = [_distance_at(graph, depth, weight) for depth, weight in enumerate(self._judgment(self._arrays))]
-        return onnx_session(graph.finished(graph.add("Sum", *distances)), self.id, self._threads)
+        return onnx_session(graph.serialize(graph.add("Sum", *distances)), self.id, self._threads)
 
     @cached_property
     def _arrays(self) -> Mapping[str, Floats]:
@@ -154,7 +154,7 @@ class LpipsVgg(_Lpips):
 
 def _scaled(graph: Graph) -> str:
     """Normalize the colors for the networks."""
-    return graph.scaled(graph.pictures("pictures"), 1 / (127.5 * SCALE), (-1 - SHIFT) / SCALE)
+    return graph.scaled(graph.images("pictures"), 1 / (127.5 * SCALE), (-1 - SHIFT) / SCALE)
 
 
 def _units(graph: Graph, planes: str) -> str:

@@ -18,7 +18,7 @@ from editgauge.models.vocabulary._words import (
 )
 
 _open = cache(WordNet)
-_opened_by_place: dict[object, WordNet] = {}
+_opened_by_folder: dict[object, WordNet] = {}
 
 
 def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
@@ -47,16 +47,16 @@ def wordnet_here() -> WordNet | None:
     """Open WordNet if it is on this machine; memoized, because every phrase needs it."""
     from editgauge._util.packages import cache_root
     from editgauge.models.weights import MissingWeightsError, weights_of
-    from editgauge.models.weights._store import folder_given
+    from editgauge.models.weights._store import user_weights_folder
 
-    folders = (cache_root(), folder_given())
-    if folders not in _opened_by_place:
+    folders = (cache_root(), user_weights_folder())
+    if folders not in _opened_by_folder:
         try:
             files = weights_of("wordnet")
         except MissingWeightsError:
             return None
-        _opened_by_place[folders] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
-    return _opened_by_place[folders]
+        _opened_by_folder[folders] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
+    return _opened_by_folder[folders]
 
 
 def needed_wordnet(purpose: str) -> WordNet:

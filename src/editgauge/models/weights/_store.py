@@ -106,15 +106,15 @@ def sha256_of_set(hashes: Iterable[str]) -> str:
 VARIABLE = "EDITGAUGE_WEIGHTS"
 
 
-def folder_given() -> Path | None:
+def user_weights_folder() -> Path | None:
     """Return the folder of EDITGAUGE_WEIGHTS; None if it is not set."""
     named = os.environ.get(VARIABLE, "").strip()
     return Path(named).expanduser().absolute() if named else None
 
 
-def given_files(entry: WeightsEntry) -> WeightFiles | None:
+def user_files(entry: WeightsEntry) -> WeightFiles | None:
     """Return the set from the user's folder if it holds every file with the right hash."""
-    folder = folder_given()
+    folder = user_weights_folder()
     if folder is None or entry.package is None:
         return None
     paths = {file.name: path for file in entry.files if (path := _find_local(file, folder))}
@@ -123,16 +123,16 @@ def given_files(entry: WeightsEntry) -> WeightFiles | None:
     return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, paths, entry.hashes)
 
 
-def other_files(entry: WeightsEntry) -> list[Path]:
+def mismatched_files(entry: WeightsEntry) -> list[Path]:
     """Return files of the user's folder with the right name but another hash."""
-    folder = folder_given()
+    folder = user_weights_folder()
     names = [file.name for file in entry.files if folder and not _find_local(file, folder)]
     return [path for name in names if folder for path in _named(name, folder)]
 
 
-def given_folder(entry: WeightsEntry) -> WeightFiles | None:
+def user_repository(entry: WeightsEntry) -> WeightFiles | None:
     """Return a hub model from the user's folder, by its name here or on the hub."""
-    root = folder_given()
+    root = user_weights_folder()
     if root is None or entry.hub is None:
         return None
     folders = [root / entry.name, root / entry.hub]
@@ -217,7 +217,7 @@ def pull_from_hub(
     with _hub_errors(entry):
         folder, expected = _download(entry.hub, commit, say, grown)
         say(f"checking {entry.hub}")
-        files = [name for name in wanted_files(_names(folder)) if not expected or name in expected]
+        files = [name for name in select_files(_names(folder)) if not expected or name in expected]
         hashes = {name: sha256_of(folder / name) for name in files}
         _compare(entry, folder, hashes, {**_named_by_hash(folder, files), **expected})
     sizes = {name: (folder / name).stat().st_size for name in files}
@@ -229,10 +229,10 @@ def pull_from_hub(
     return pulled
 
 
-def wanted_files(names: Iterable[str]) -> list[str]:
+def select_files(names: Iterable[str]) -> list[str]:
     """Select the files to download: settings, and the weights in one format.
 
-    >>> wanted_files(["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "onnx/model.onnx"])
+    >>> select_files(["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "onnx/model.onnx"])
     ['config.json', 'model.safetensors']
     """
     top = [name for name in names if "/" not in name and not name.startswith(".")]
@@ -254,7 +254,7 @@ def _download(
         cached = client.snapshot_download(hub, revision=commit, local_files_only=True, allow_patterns=["config.json"])
         return Path(cached), {}
     listed = {item.rfilename: item.lfs.sha256 if item.lfs else None for item in repository.siblings or []}
-    files = wanted_files(listed)
+    files = select_files(listed)
     say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
     cache = Path(client.constants.HF_HUB_CACHE) / f"models--{hub.replace('/', '--')}" / "blobs"
     with _without_bars(client), watch_growth([cache], grown):
@@ -408,7 +408,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     entry = entry_of(name)
     if files := _find(entry, revision):
         return files
-    mismatched = other_files(entry)
+    mismatched = mismatched_files(entry)
     hint = (
         f" In {VARIABLE}, '{mismatched[0]}' has the name but not the content (SHA-256) of a file of it."
         if mismatched
@@ -440,7 +440,7 @@ def pull(
         revision: As of `weights_of`.
     """
     entry = entry_of(name)
-    if accepted := given_files(entry) or given_folder(entry):
+    if accepted := user_files(entry) or user_repository(entry):
         say(f"{name} is in {VARIABLE}")
         return accepted
     _accept(entry, accept)
@@ -523,8 +523,8 @@ def _roles_of_models() -> dict[str, tuple[str, ...]]:
 def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
     """Find a set on this machine, in the user's folder first."""
     return (
-        given_files(entry)
-        or given_folder(entry)
+        user_files(entry)
+        or user_repository(entry)
         or _cached_files(entry)
         or (pulled_files(entry, revision) if entry.hub else None)
         or installed_files(entry)
