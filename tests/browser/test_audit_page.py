@@ -29,25 +29,27 @@ OpenPage = Callable[..., "Page"]
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory, red_boxes: RedBoxes) -> Path:  # noqa: F811
     """A card with everything on it that does not need a model."""
-    place = tmp_path_factory.mktemp("audit")
-    folder = red_boxes(place / "probes", 10)
+    index = tmp_path_factory.mktemp("audit")
+    folder = red_boxes(index / "probes", 10)
     probes = list(read_probes(folder))
     people = Probe("0--right", "0", "photo 0", "color", "right", True, split=probes[0].split, over={"0--nothing": 0.8})
     write_probes(folder, [people, *probes[1:]])
     scored = run(
-        folder, outcomes={"probes": folder / "edited"}, protocol=["preservation"], out=place / "run", quiet=True
+        folder, outcomes={"probes": folder / "edited"}, protocol=["preservation"], out=index / "run", quiet=True
     )
     pairs = [ProbePair("a", "b", True, f"photo {number}", "nothing") for number in range(9)]
-    said = [PairAnswers("one", "two" if number % 3 else "one", "one") for number in range(9)]
-    told = findings(pairs, said, Cost(27, 900, 90, 0.01, 3.0))
-    card = card_of([scored], read_probes(folder), seconds={"preservation": 3.0}, pairs={"judge": told}, against="ssim")
-    return write_page(card, folder, place)
+    text = [PairAnswers("one", "two" if number % 3 else "one", "one") for number in range(9)]
+    output = findings(pairs, text, Cost(27, 900, 90, 0.01, 3.0))
+    card = card_of(
+        [scored], read_probes(folder), seconds={"preservation": 3.0}, pairs={"judge": output}, against="ssim"
+    )
+    return write_page(card, folder, index)
 
 
 def violations(page: Page) -> list[str]:
     page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
-    return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"][:3]]
+    results: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [f"{result['id']}: {node['html'][:120]}" for result in results for node in result["nodes"][:3]]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -81,9 +83,9 @@ def test_every_section_is_there_and_nothing_is_clipped(
 
 def test_intervals_are_drawn_where_their_numbers_are(open_page: OpenPage, page_file: Path) -> None:
     page = open_page(page_file, size=SIZES["laptop"])
-    shown = page.evaluate("""() => [...document.querySelectorAll("td[data-label]:has(.drawn)")]
+    rendered = page.evaluate("""() => [...document.querySelectorAll("td[data-label]:has(.drawn)")]
       .filter((cell) => cell.dataset.label !== "Difference")
       .map((cell) => [cell.querySelector(".mean").textContent, cell.querySelector(".dot").getAttribute("cx")])
       .map(([told, drawn]) => [Number(told), Number(drawn) / 120])""")
-    assert len(shown) > 1
-    assert np.allclose([told for told, _ in shown], [drawn for _, drawn in shown], atol=0.006)
+    assert len(rendered) > 1
+    assert np.allclose([output for output, _ in rendered], [drawn for _, drawn in rendered], atol=0.006)

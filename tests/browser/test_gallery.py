@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+
+from editgauge._util.images import Pixels, write_png
+from editgauge.evidence import Heat, Note, Scatter, ScatterPoint, to_json
+from editgauge.reports.report import report
+from editgauge.results import ImageStamp, JournalEntry
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
+
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +39,8 @@ def field(page: Page, name: str) -> Locator:
 
 def ids(page: Page) -> list[str]:
     """All edits of the list, drawn or not."""
-    found: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
-    return found
+    results: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
+    return results
 
 
 def hash_of(page: Page) -> str:
@@ -65,12 +73,12 @@ def test_order_by_any_score_best_or_worst_first(page: Page, score: str, worst_is
     field(page, "method").select_option("steady")
     field(page, "sort").select_option("worst")
     field(page, "by").select_option(score)
-    place = ["toy/kept", "toy/damage"].index(score)
-    shown = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[place::2]]
-    assert shown == sorted(shown, reverse=not worst_is_low)
+    index = ["toy/kept", "toy/damage"].index(score)
+    rendered = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[index::2]]
+    assert rendered == sorted(rendered, reverse=not worst_is_low)
     field(page, "sort").select_option("best")
     assert ids(page)[0] != ""
-    best = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[place::2]]
+    best = [float(text) for text in page.locator("#edits .values > div dd").all_inner_texts()[index::2]]
     assert best == sorted(best, reverse=worst_is_low)
     assert f"sort=best&by={score.replace('/', '%2F')}" in hash_of(page)
 
@@ -265,3 +273,189 @@ def test_arrows_move_the_slider_and_not_the_page_of_the_dialog(page: Page) -> No
     page.keyboard.press("ArrowRight")
     assert covered(larger.locator(".stage")) == 51
     assert larger.get_by_role("heading").inner_text() == "Make number 2 shine"
+
+
+NOTES = "const notes = n => ['one', 'two', 'three', 'four', 'five'].slice(0, n).map(note => ({ note, by: [0] })); "
+SQUARE, ROOF = "M0 0h9v9h-9z", "M0 9L5 0L9 9z"
+
+
+@pytest.fixture
+def empty_page(open_page: Callable[..., Page], small_report: Path) -> Page:
+    return open_page(small_report, "#gallery")
+
+
+def test_an_arrow_points_where_a_point_went_and_a_ring_stands_where_one_stayed(empty_page: Page) -> None:
+    moved, stayed = (empty_page.evaluate("arrowPath(" + str(ends) + ", 10)") for ends in ([0, 0, 40, 0], [7, 7, 8, 7]))
+    assert moved.startswith("M0 0L40 0")
+    assert "L" not in stayed
+    assert stayed.startswith("M5.5 7a")
+
+
+def test_what_is_seen_twice_is_named_once_and_outlines_of_another_shape_have_another_tone(empty_page: Page) -> None:
+    marks = [
+        {"on": "edited", "outline": SQUARE, "label": "cat", "by": [0]},
+        {"on": "edited", "outline": ROOF, "label": "the subject before", "by": [0]},
+        {"on": "edited", "outline": SQUARE, "label": "cat", "by": [0]},
+        {"on": "edited", "box": [1, 1, 3, 3], "label": "dog 0.91", "by": [0]},
+        {"on": "edited", "box": [4, 4, 3, 3], "label": "dog 0.85", "by": [0]},
+    ]
+    empty_page.evaluate(
+        "marks => { const main = document.querySelector('main'); toneOutlines(marks); "
+        "labels(main, 0, marks, []); overlay([9, 9], marks, main); }",
+        marks,
+    )
+    assert empty_page.locator("main > .labels li").all_inner_texts() == [
+        "cat",
+        "the subject before",
+        "dog 0.91, 0.85",
+    ]
+    color = "each => each.map(path => getComputedStyle(path).stroke)"
+    in_the_list = empty_page.locator("main > .labels .outline.stroke").evaluate_all(color)
+    in_the_picture = empty_page.locator("main > .evidence .outline.stroke").evaluate_all(color)
+    assert in_the_picture == [in_the_list[0], in_the_list[1], in_the_list[0]]
+    assert in_the_list[0] != in_the_list[1]
+
+
+def test_a_card_tells_the_first_remarks_and_folds_the_others(empty_page: Page) -> None:
+    empty_page.evaluate(NOTES + "labels(document.querySelector('main'), 0, [], notes(5), [], 3)")
+    assert empty_page.locator("main > ul.labels li").all_inner_texts() == ["one", "two", "three"]
+    empty_page.get_by_text("2 more remarks").click()
+    assert empty_page.locator("main > details li").all_inner_texts() == ["four", "five"]
+
+
+def test_a_single_remark_is_not_folded(empty_page: Page) -> None:
+    empty_page.evaluate(NOTES + "labels(document.querySelector('main'), 0, [], notes(4), [], 3)")
+    assert empty_page.locator("main > ul.labels li").count() == 4
+    assert empty_page.locator("main > details").count() == 0
+
+
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def mapped(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], photo: Pixels, tmp_path: Path
+) -> Path:
+    """The page of one edit with two methods, each with a map on the edited image and a signed one on the source."""
+    write_png(photo, tmp_path / "before.png")
+    write_png(np.ascontiguousarray(photo[:, ::-1]), tmp_path / "after.png")
+    rows, columns = np.mgrid[:16, :16] / 15 - 0.5
+    hill = np.exp(-8 * (rows**2 + columns**2)).astype(np.float32)
+    pieces = (
+        Note("Seen."),
+        Heat("edited", hill, f"relevancy of {NASTY}"),
+        Heat("source", (2 * columns).astype(np.float32), "edited minus source", signed=True),
+    )
+    record = make_record(
+        source_image=ImageStamp.of(tmp_path / "before.png"),
+        edited_image=ImageStamp.of(tmp_path / "after.png"),
+        evidence=tuple(to_json(piece) for piece in pieces),
+    )
+    other = replace(record, method="other")
+    return report(make_run(record, other), out=tmp_path / "report", quiet=True)
+
+
+def opened(page: Page) -> Locator:
+    page.get_by_role("button", name="edited by mine, larger").first.click()
+    return page.locator("dialog[open]")
+
+
+def test_a_map_is_laid_over_its_picture_and_taken_away(open_page: OpenPage, mapped: Path) -> None:
+    page = open_page(mapped, "#gallery")
+    view = opened(page)
+    first, second = (view.get_by_role("button", name=name) for name in ("Map: relevancy", "Map: edited minus"))
+    assert view.locator(".over").count() == 0
+    first.click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"Map: relevancy of {NASTY}"
+    assert first.get_attribute("aria-pressed") == "true"
+    over, stage = (view.locator(part).bounding_box() for part in (".over", ".stage"))
+    assert over == pytest.approx(stage)
+    assert view.locator(".over").evaluate("each => [each.naturalWidth, each.naturalHeight]") == [16, 16]
+    assert view.locator(".stage > img").first.evaluate("each => getComputedStyle(each).filter") == "grayscale(1)"
+    second.click()
+    assert view.get_by_role("button", name="source", exact=True).get_attribute("aria-pressed") == "true"
+    assert first.get_attribute("aria-pressed") == "false"
+    assert view.locator(".over").get_attribute("alt") == "edited minus source"
+    assert view.locator("figure.map.signed .ends").inner_text().split() == ["−1", "0", "+1"]
+    second.click()
+    assert view.locator(".over").count() == 0
+
+
+def test_a_map_stays_on_while_one_goes_through_outcomes_and_lies_on_its_own_form_only(
+    open_page: OpenPage, mapped: Path
+) -> None:
+    view = opened(open_page(mapped, "#gallery"))
+    view.get_by_role("button", name="Map: relevancy").click()
+    view.get_by_role("button", name="Next outcome").click()
+    assert view.locator(".title b").inner_text() == "other"
+    assert view.locator(".over").count() == 1
+    view.get_by_role("button", name="difference").click()
+    assert view.locator(".over").count() == 0
+
+
+def test_the_source_can_be_flipped_in_without_the_map(open_page: OpenPage, mapped: Path) -> None:
+    page = open_page(mapped, "#gallery")
+    view = opened(page)
+    view.get_by_role("button", name="Map: relevancy").click()
+    page.keyboard.down("f")
+    assert not view.locator(".over").is_visible()
+    page.keyboard.up("f")
+    assert view.locator(".over").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_open_is_what_is_printed_map_and_scale_included(open_page: OpenPage, mapped: Path, scheme: str) -> None:
+    page = open_page(mapped, "#gallery", color_scheme=scheme)
+    view = opened(page)
+    view.get_by_role("button", name="Map: relevancy").click()
+    page.emulate_media(media="print")
+    for part in (".over", "figure.map.plain .colors", "figure.map.plain figcaption"):
+        assert view.locator(part).is_visible()
+    assert not view.get_by_role("button", name="Map: relevancy").is_visible()
+    assert not view.locator("figure.map.signed").is_visible()
+    assert not page.locator("main").is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('dialog')).backgroundColor") == "rgb(255, 255, 255)"
+
+
+POINTS = (
+    ScatterPoint("red cat", "source attributes", -1.0, 0.5),
+    ScatterPoint(NASTY, "source attributes", -0.5, -0.5),
+    ScatterPoint("blue cat", "target attributes", 1.0, 0.0),
+    ScatterPoint("ideal edit", "ideal edit", 0.0, 0.25),
+)
+
+
+def test_points_are_drawn_within_the_frame_on_their_side_of_the_line_and_told_in_words(
+    open_page: Callable[..., Page], small_report: Path
+) -> None:
+    page = open_page(small_report)
+    chart = to_json(Scatter("where things lie", POINTS, (0.0, -0.5, 0.0, 0.5)))
+    page.evaluate("chart => scatter(document.querySelector('main'), chart)", chart)
+    figure = page.locator("figure.scatter")
+    assert figure.locator(":scope > svg .point").count() == len(POINTS)
+    assert figure.locator("li").all_inner_texts() == ["source attributes", "target attributes", "ideal edit"]
+    spoken = figure.get_by_role("img").first.get_attribute("aria-label") or ""
+    assert (
+        spoken
+        == f"where things lie. source attributes: red cat, {NASTY}. target attributes: blue cat. ideal edit: ideal edit"
+    )
+    assert page.locator("figure.scatter img").count() == 0
+    frame, line = (figure.locator(part).first.bounding_box() for part in (":scope > svg", ".boundary"))
+    boxes = [element.bounding_box() for element in figure.locator(":scope > svg .point").all()]
+    assert frame
+    assert line
+    for box in boxes:
+        assert box
+        assert frame["x"] <= box["x"] <= box["x"] + box["width"] <= frame["x"] + frame["width"]
+    centers = [box["x"] + box["width"] / 2 for box in boxes if box]
+    middle = line["x"] + line["width"] / 2  # with the width of its stroke
+    assert centers[0] < centers[1] < middle < centers[2]
+    assert abs(centers[3] - middle) < 1
+
+
+def test_a_single_point_stands_in_the_middle(open_page: Callable[..., Page], small_report: Path) -> None:
+    page = open_page(small_report)
+    page.evaluate("chart => scatter(document.querySelector('main'), chart)", to_json(Scatter("one", POINTS[:1])))
+    figure = page.locator("figure.scatter")
+    assert figure.locator(".boundary").count() == 0
+    assert "NaN" not in (figure.locator(":scope > svg .point").get_attribute("d") or "NaN")

@@ -25,8 +25,8 @@ SIZES = {"laptop": (1366, 900), "phone": (390, 844)}
 def violations(page: Page) -> list[str]:
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
     page.evaluate(axe)
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
-    return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"][:3]]
+    results: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [f"{result['id']}: {node['html'][:120]}" for result in results for node in result["nodes"][:3]]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -34,8 +34,8 @@ def violations(page: Page) -> list[str]:
 def test_axe_finds_nothing_in_any_tab(open_page: OpenPage, small_report: Path, scheme: str, size: str) -> None:
     page = open_page(small_report, size=SIZES[size], color_scheme=scheme)
     assert page.title() == "synthetic: EditGauge report"
-    for place, tab in enumerate(TABS, start=1):
-        page.keyboard.press(str(place))
+    for index, tab in enumerate(TABS, start=1):
+        page.keyboard.press(str(index))
         page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current]")).wait_for()
         assert page.locator(".tab:visible").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), tab
@@ -216,7 +216,7 @@ SMALL_TEXT = """() => [...document.querySelectorAll("main *, header *, nav *")].
 @pytest.mark.parametrize("width", [1400, 1000, 390])
 def test_no_text_is_smaller_than_12_pixels(open_page: OpenPage, small_report: Path, width: int) -> None:
     page = open_page(small_report, size=(width, 844))
-    for place, tab in enumerate(TABS, start=1):
-        page.keyboard.press(str(place))
+    for index, tab in enumerate(TABS, start=1):
+        page.keyboard.press(str(index))
         page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current]")).wait_for()
         assert page.evaluate(SMALL_TEXT) == [], tab

@@ -39,18 +39,18 @@ FIELDS = {
 
 
 def test_the_first_help_names_every_verb_and_where_to_begin(editgauge: Command) -> None:
-    told = editgauge("--help").stdout
-    assert all(f" {verb} " in told for verb in (*VERBS, "data", "models", "cache", "study"))
-    assert "editgauge demo" in told
-    assert "editgauge score before.png after.png" in told
+    output = editgauge("--help").stdout
+    assert all(f" {verb} " in output for verb in (*VERBS, "data", "models", "cache", "study"))
+    assert "editgauge demo" in output
+    assert "editgauge score before.png after.png" in output
 
 
 def test_without_words_it_shows_the_five_commands_one_needs(editgauge: Command) -> None:
-    told = editgauge().stdout
-    assert [line.split()[2] for line in told.splitlines() if line.startswith("- editgauge ")] == [
+    output = editgauge().stdout
+    assert [line.split()[2] for line in output.splitlines() if line.startswith("- editgauge ")] == [
         *("demo", "score", "run", "report", "list")
     ]
-    assert "--help" in told
+    assert "--help" in output
 
 
 def test_the_version_is_told(editgauge: Command) -> None:
@@ -67,28 +67,28 @@ def test_the_help_of_a_verb_explains_it_and_shows_an_example(editgauge: Command,
 
 
 def test_the_help_of_data_explains_what_it_does(editgauge: Command) -> None:
-    told = editgauge("data", "-h").stdout
-    assert all(f" {verb} " in told for verb in ("pull", "verify", "info"))
+    output = editgauge("data", "-h").stdout
+    assert all(f" {verb} " in output for verb in ("pull", "verify", "info"))
 
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_lists_can_be_read_by_programs(editgauge: Command, kind: str) -> None:
-    found = json.loads(editgauge("list", kind, "--json").stdout)
-    assert isinstance(found, list)
-    for each in found:
-        assert set(each) == FIELDS[kind]
-        assert all(each[field] not in (None, "") for field in each)
-        assert not str(each.get("about", "")).startswith("cannot be used")
-    names = [each["name"] for each in found]
+    results = json.loads(editgauge("list", kind, "--json").stdout)
+    assert isinstance(results, list)
+    for result in results:
+        assert set(result) == FIELDS[kind]
+        assert all(result[field] not in (None, "") for field in result)
+        assert not str(result.get("about", "")).startswith("cannot be used")
+    names = [result["name"] for result in results]
     assert len(set(names)) == len(names)
     if kind != "models":
         assert names
 
 
 def test_lists_can_be_read_by_people(editgauge: Command) -> None:
-    told = editgauge("list", "metrics").stdout
-    assert "psnr" in told
-    assert "0 to 100" in told
+    output = editgauge("list", "metrics").stdout
+    assert "psnr" in output
+    assert "0 to 100" in output
 
 
 def test_lists_name_the_form_of_benchmark_that_is_opened_by_a_path(editgauge: Command) -> None:
@@ -96,8 +96,8 @@ def test_lists_name_the_form_of_benchmark_that_is_opened_by_a_path(editgauge: Co
 
 
 def test_list_alone_names_its_kinds(editgauge: Command) -> None:
-    told = editgauge("list").stdout
-    assert all(kind in told for kind in FIELDS)
+    output = editgauge("list").stdout
+    assert all(kind in output for kind in FIELDS)
 
 
 @pytest.mark.parametrize("kind", ["benchmarks", "methods", "protocols", "metrics", "edit-types", "rubrics", "layouts"])
@@ -109,28 +109,28 @@ def test_lists_fit_the_terminal_and_are_complete(
     show_names(kind, names)
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 100
-    words = {word for each in names for word in str(each["about"]).split()}
+    words = {word for item in names for word in str(item["about"]).split()}
     assert words <= set(printed.split())
 
 
 def test_an_unknown_kind_is_named_and_guessed(editgauge: Command) -> None:
-    told = editgauge("list", "metric", code=2)
-    assert "no list called 'metric'. Did you mean 'metrics'?" in told.stderr
-    assert told.stdout == ""
+    output = editgauge("list", "metric", code=2)
+    assert "no list called 'metric'. Did you mean 'metrics'?" in output.stderr
+    assert output.stdout == ""
 
 
 def test_a_list_cut_short_by_the_reader_leaves_no_traceback(tmp_path: Path) -> None:
     import sys
 
     script = Path(sys.executable).with_name("editgauge")
-    with (tmp_path / "said").open("w") as said:
-        subprocess.run(f"'{script}' list metrics --json | true", shell=True, stderr=said, check=True)
+    with (tmp_path / "said").open("w") as sentence:
+        subprocess.run(f"'{script}' list metrics --json | true", shell=True, stderr=sentence, check=True)
     assert (tmp_path / "said").read_text() == ""
 
 
 def test_a_terminal_without_arrows_gets_the_table_all_the_same(editgauge: Command) -> None:
-    told = editgauge("list", "metrics", env={"PYTHONIOENCODING": "ascii"})
-    assert "psnr" in told.stdout
+    output = editgauge("list", "metrics", env={"PYTHONIOENCODING": "ascii"})
+    assert "psnr" in output.stdout
 
 
 SECONDS = 120
@@ -230,7 +230,7 @@ def run(editgauge: Command, home: Path, served: Served) -> Callable[..., subproc
     return given
 
 
-def answer(text: str, seen: int) -> str:
+def answer(text: str, detections: int) -> str:
     """Yes to what is asked with a JSON form, and a sentence to anything else."""
     return '{"answer": "yes"}' if '"yes"' in text else "The edge of the patch is too sharp."
 
@@ -243,10 +243,10 @@ def scores(editgauge: Command, home: Path) -> str:
 def test_a_judged_run_is_named_after_its_judge_and_asks_nothing_twice(
     run: Command, editgauge: Command, home: Path, served: Served
 ) -> None:
-    told = run().stderr
-    assert f"judge {MODEL}: {MODEL} at {served.url}" in told
-    asked = len(served.requests)
-    assert asked >= 4 * OUTCOMES
+    output = run().stderr
+    assert f"judge {MODEL}: {MODEL} at {served.url}" in output
+    requests = len(served.requests)
+    assert requests >= 4 * OUTCOMES
     first = scores(editgauge, home)
     lines = [json.loads(line) for line in first.splitlines()]
     assert {line["protocol"] for line in lines} == {f"editinspector[{MODEL}]"}
@@ -257,7 +257,7 @@ def test_a_judged_run_is_named_after_its_judge_and_asks_nothing_twice(
     manifest = json.loads((home / "run" / "manifest.json").read_text())
     (home / "run" / "manifest.json").write_text(json.dumps({**manifest, "segments": {}, "finished": None}))
     run()
-    assert len(served.requests) == asked
+    assert len(served.requests) == requests
     assert scores(editgauge, home) == first
 
 
@@ -266,7 +266,7 @@ def test_a_replay_and_a_verification_need_no_endpoint(
     run: Command, editgauge: Command, home: Path, served: Served
 ) -> None:
     run()
-    first, asked = scores(editgauge, home), len(served.requests)
+    first, requests = scores(editgauge, home), len(served.requests)
     transcripts = home / "again" / "transcripts"
     transcripts.parent.mkdir()
     (home / "run" / "transcripts").rename(transcripts)
@@ -274,10 +274,10 @@ def test_a_replay_and_a_verification_need_no_endpoint(
     run("--replay", "--out", "again", judge=nowhere)
     again = editgauge("export", "again", "--format", "jsonl", cwd=home).stdout
     assert again == first
-    assert len(served.requests) == asked
-    told = editgauge("verify", "again", "--recompute", "4", "--benchmark", "photos", cwd=home).stdout
-    assert re.search(r"\b[1-9]\d* scores", told), told
-    assert len(served.requests) == asked
+    assert len(served.requests) == requests
+    output = editgauge("verify", "again", "--recompute", "4", "--benchmark", "photos", cwd=home).stdout
+    assert re.search(r"\b[1-9]\d* scores", output), output
+    assert len(served.requests) == requests
 
 
 @pytest.mark.slow
@@ -285,11 +285,11 @@ def test_what_failed_for_a_passing_reason_is_asked_again(
     run: Command, editgauge: Command, home: Path, served: Served
 ) -> None:
     never = {"precise": Reply(status=401, content="who are you?")}
-    served.plan = lambda text, seen: never["precise"] if "cleanly made" in text else answer(text, seen)
-    told = run().stdout
-    assert f"{OUTCOMES} unscored, unreachable" in told
-    assert "the same command asks it again" in told
-    assert "who are you?" in told, "without what the endpoint said nobody finds a wrong key"
+    served.plan = lambda text, detections: never["precise"] if "cleanly made" in text else answer(text, detections)
+    output = run().stdout
+    assert f"{OUTCOMES} unscored, unreachable" in output
+    assert "the same command asks it again" in output
+    assert "who are you?" in output, "without what the endpoint said nobody finds a wrong key"
     reasons = {json.loads(line)["reason"] for line in scores(editgauge, home).splitlines()}
     assert "unreachable" in reasons
     served.plan = answer
@@ -309,7 +309,7 @@ def test_two_judges_stand_side_by_side(run: Command, editgauge: Command, home: P
 
 @pytest.mark.slow
 def test_a_budget_stops_before_it_is_exceeded(run: Command, editgauge: Command, home: Path, served: Served) -> None:
-    served.plan = lambda text, seen: say(answer(text, seen), tokens=(100, 10))
+    served.plan = lambda text, detections: say(answer(text, detections), tokens=(100, 10))
     run("--price", "100,100", "--budget", "0.2", "--max-tokens", "100")
     lines = [json.loads(line) for line in scores(editgauge, home).splitlines()]
     assert sum(line["reason"] == "budget" for line in lines)
@@ -319,28 +319,28 @@ def test_a_budget_stops_before_it_is_exceeded(run: Command, editgauge: Command, 
 
 @pytest.mark.slow
 def test_a_dry_run_tells_the_cost_and_asks_nobody(run: Command, served: Served) -> None:
-    told = run("--dry-run", "--price", "2.5,10").stdout
-    assert "asking:" in told
-    assert re.search(r"calls: [1-9]", told)
-    assert re.search(r"cost at most: 0\.[0-9]*[1-9]", told)
+    output = run("--dry-run", "--price", "2.5,10").stdout
+    assert "asking:" in output
+    assert re.search(r"calls: [1-9]", output)
+    assert re.search(r"cost at most: 0\.[0-9]*[1-9]", output)
     assert served.requests == []
 
 
 @pytest.mark.slow
 def test_no_more_calls_are_made_than_were_foreseen(run: Command, served: Served) -> None:
-    served.plan = lambda text, seen: "no" if seen % 2 else "Hm, hard to tell."
-    (told,) = yaml.safe_load(run("--dry-run").stdout)["asking"].values()
+    served.plan = lambda text, detections: "no" if detections % 2 else "Hm, hard to tell."
+    (output,) = yaml.safe_load(run("--dry-run").stdout)["asking"].values()
     run()
-    assert told["calls"] <= told["calls at most"]
-    assert 0 < len(served.requests) <= told["calls at most"]
+    assert output["calls"] <= output["calls at most"]
+    assert 0 < len(served.requests) <= output["calls at most"]
     served.requests.clear()
 
 
 @pytest.mark.slow
 def test_the_cost_of_shards_is_the_cost_of_the_whole(run: Command, served: Served) -> None:
     def calls(*words: str) -> int:
-        (told,) = yaml.safe_load(run("--dry-run", *words).stdout)["asking"].values()
-        return int(told["calls"])
+        (output,) = yaml.safe_load(run("--dry-run", *words).stdout)["asking"].values()
+        return int(output["calls"])
 
     assert calls("--shard", "1/2") + calls("--shard", "2/2") == calls()
 
@@ -353,14 +353,14 @@ def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, 
     (own / "inspect_precise.v2.txt").write_text(
         'Clean work, after "{instruction}"? Answer as JSON: {"answer": "yes"} or {"answer": "no"}.'
     )
-    told = run("--prompts", "own").stderr
-    assert "other prompts" in told
+    output = run("--prompts", "own").stderr
+    assert "other prompts" in output
     assert any("Clean work" in text for text in served.seen)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["--judge", "gpt-4o"], "--judge takes an address such as"),
         (["--price", "cheap"], "--price is the cost of a million"),
@@ -369,33 +369,33 @@ def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, 
         (["--replay", "--out", "new"], "There are no transcripts to replay"),
     ],
 )
-def test_bad_options_say_what_to_do(run: Command, words: list[str], told: str) -> None:
-    assert told in run(*words, code=2).stderr
+def test_bad_options_say_what_to_do(run: Command, words: list[str], output: str) -> None:
+    assert output in run(*words, code=2).stderr
 
 
 @pytest.mark.slow
 def test_a_protocol_that_needs_a_judge_says_so(editgauge: Command, home: Path) -> None:
     words = ["run", "photos", "--outcomes", "mine=mine", "--protocol", "editinspector", "--out", "run"]
-    told = editgauge(*words, cwd=home, code=2).stderr
-    assert "editinspector needs a judge" in told
-    assert "--judge" in told
+    output = editgauge(*words, cwd=home, code=2).stderr
+    assert "editinspector needs a judge" in output
+    assert "--judge" in output
 
 
 @pytest.mark.slow
 def test_one_picture_is_judged(editgauge: Command, home: Path, served: Served) -> None:
     served.plan = answer
     words = ["score", "photos/0.png", "mine/edit-000.png", "Make it black.", "--protocol", "editinspector"]
-    told = editgauge(*words, "--judge", f"openai:{MODEL}@{served.url}", "--json", cwd=home).stdout
-    found = {each["name"]: each["value"] for each in json.loads(told)["scores"]}
-    assert found["edit"] == 1.0
+    output = editgauge(*words, "--judge", f"openai:{MODEL}@{served.url}", "--json", cwd=home).stdout
+    results = {item["name"]: item["value"] for item in json.loads(output)["scores"]}
+    assert results["edit"] == 1.0
 
 
 @pytest.mark.slow
 def test_a_judge_that_never_answers_stops_the_run(run: Command, editgauge: Command, home: Path, served: Served) -> None:
-    served.plan = lambda text, seen: Reply(status=401, content="who are you?")
-    told = run(code=2).stderr
-    assert f"The judge '{MODEL}' answered none of" in told
-    assert "does not accept the key" in told
+    served.plan = lambda text, detections: Reply(status=401, content="who are you?")
+    output = run(code=2).stderr
+    assert f"The judge '{MODEL}' answered none of" in output
+    assert "does not accept the key" in output
     served.plan = answer
     run()
     assert "unreachable" not in {json.loads(line)["reason"] for line in scores(editgauge, home).splitlines()}
@@ -403,8 +403,8 @@ def test_a_judge_that_never_answers_stops_the_run(run: Command, editgauge: Comma
 
 @pytest.mark.slow
 def test_a_mistyped_option_is_no_judge(run: Command, served: Served) -> None:
-    told = run("--protocol", "editinspector[repaet]", code=2).stderr
-    assert "'editinspector[repaet]' asks 'repaet'" in told
+    output = run("--protocol", "editinspector[repaet]", code=2).stderr
+    assert "'editinspector[repaet]' asks 'repaet'" in output
     assert served.requests == []
 
 
@@ -417,16 +417,16 @@ def test_a_judge_that_nobody_asks_is_told(editgauge: Command, home: Path, served
 
 @pytest.mark.slow
 def test_what_a_judge_was_asked_is_told_afterwards(run: Command, home: Path, served: Served) -> None:
-    served.plan = lambda text, seen: say(answer(text, seen), tokens=(100, 10))
-    said = run("--price", "2,10").stderr
+    served.plan = lambda text, detections: say(answer(text, detections), tokens=(100, 10))
+    sentence = run("--price", "2,10").stderr
     calls = len(served.requests)
     cost = calls * (100 * 2 + 10 * 10) / 1e6
     line = (
         rf"judge {MODEL}: {calls} calls, (\d+) of (\d+) questions answered before, {100 * calls:,} \+ {10 * calls:,} "
     )
-    told = re.search(line + rf"tokens, cost {cost:.4g}\n", said)
-    assert told, said
-    before, questions = map(int, told.groups())
+    output = re.search(line + rf"tokens, cost {cost:.4g}\n", sentence)
+    assert output, sentence
+    before, questions = map(int, output.groups())
     assert questions - before == calls
 
 
@@ -437,19 +437,19 @@ def test_answers_from_transcripts_cost_nothing(run: Command, home: Path, served:
     calls = len(served.requests)
     (home / "again").mkdir()
     shutil.copytree(home / "run" / "transcripts", home / "again" / "transcripts")
-    told = json.loads(run("--out", "again", "--json").stdout)
-    asked = told["judges"][MODEL]
-    assert (asked["calls"], asked["questions"], asked["cost"]) == (0, calls, None)
-    assert (asked["prompt_tokens"], asked["completion_tokens"]) == (0, 0)
+    output = json.loads(run("--out", "again", "--json").stdout)
+    requests = output["judges"][MODEL]
+    assert (requests["calls"], requests["questions"], requests["cost"]) == (0, calls, None)
+    assert (requests["prompt_tokens"], requests["completion_tokens"]) == (0, 0)
     assert len(served.requests) == calls
-    assert {row["protocol"] for row in told["means"]} == {f"editinspector[{MODEL}]"}
+    assert {row["protocol"] for row in output["means"]} == {f"editinspector[{MODEL}]"}
 
 
 @pytest.mark.slow
 def test_what_the_budget_forbids_was_not_asked(run: Command, home: Path, served: Served) -> None:
-    served.plan = lambda text, seen: say(answer(text, seen), tokens=(1000, 10))
+    served.plan = lambda text, detections: say(answer(text, detections), tokens=(1000, 10))
     run("--price", "2,10", "--budget", "0.008")
-    (asked,) = json.loads((home / "run" / "asked.json").read_text()).values()
-    assert asked["calls"] == len(served.requests) > 0
-    assert asked["held_back"] > 0
-    assert asked["questions"] >= asked["calls"] + asked["held_back"]
+    (requests,) = json.loads((home / "run" / "asked.json").read_text()).values()
+    assert requests["calls"] == len(served.requests) > 0
+    assert requests["held_back"] > 0
+    assert requests["questions"] >= requests["calls"] + requests["held_back"]

@@ -23,7 +23,7 @@ def test_an_endless_range_has_no_end_in_json_either() -> None:
 
 
 def test_single_answers_are_only_counted() -> None:
-    told: Matched[Rating] = Matched((), 2, "edit 'x'", 0)
-    assert json.loads(as_json({"ratings": told})) == {
+    output: Matched[Rating] = Matched((), 2, "edit 'x'", 0)
+    assert json.loads(as_json({"ratings": output})) == {
         "ratings": {"matched": 0, "unmatched": 2, "first_unmatched": "edit 'x'", "ambiguous": 0}
     }

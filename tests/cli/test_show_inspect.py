@@ -40,82 +40,82 @@ def pictures(tmp_path_factory: pytest.TempPathFactory, photo: Pixels) -> Path:
     return folder
 
 
-def asked(*more: str, after: str = "after.png", kind: str = "color") -> list[str]:
+def requests(*more: str, after: str = "after.png", kind: str = "color") -> list[str]:
     return ["score", "before.png", after, "make it dark", "--edit-type", kind, "--protocol", "preservation", *more]
 
 
 def scores(editgauge: Command, *words: str, **options: Any) -> list[dict[str, Any]]:
-    told = json.loads(editgauge(*words, "--json", **options).stdout)
-    assert set(told) == {"verdict", "reading", "scores"}
-    for each in told["scores"]:
-        assert set(each) == KEYS
-        assert each["status"] in {"scored", "unscored"}
-        assert (each["value"] is None) == (each["status"] == "unscored") == (each["reason"] is not None)
-        assert each["value"] is None or each["range"][0] <= each["value"] <= each["range"][1]
-    found: list[dict[str, Any]] = told["scores"]
-    return found
+    output = json.loads(editgauge(*words, "--json", **options).stdout)
+    assert set(output) == {"verdict", "reading", "scores"}
+    for item in output["scores"]:
+        assert set(item) == KEYS
+        assert item["status"] in {"scored", "unscored"}
+        assert (item["value"] is None) == (item["status"] == "unscored") == (item["reason"] is not None)
+        assert item["value"] is None or item["range"][0] <= item["value"] <= item["range"][1]
+    results: list[dict[str, Any]] = output["scores"]
+    return results
 
 
 def test_json_has_every_score_with_all_that_is_needed_to_read_it(editgauge: Command, pictures: Path) -> None:
-    found = {each["name"]: each for each in scores(editgauge, *asked(), cwd=pictures)}
-    assert list(found) == [*METRICS, *(f"{name}_outside" for name in METRICS)]
-    assert all(found[name]["status"] == "scored" for name in METRICS)
-    assert found["psnr"]["higher_is_better"]
-    assert found["l1"]["value"] > 0
-    without = found["l1_outside"]
+    results = {item["name"]: item for item in scores(editgauge, *requests(), cwd=pictures)}
+    assert list(results) == [*METRICS, *(f"{name}_outside" for name in METRICS)]
+    assert all(results[name]["status"] == "scored" for name in METRICS)
+    assert results["psnr"]["higher_is_better"]
+    assert results["l1"]["value"] > 0
+    without = results["l1_outside"]
     assert (without["reason"], without["evidence"]) == ("not_applicable", [{"note": "the edit has no mask"}])
 
 
 def test_with_a_mask_what_lies_outside_is_scored_too(editgauge: Command, pictures: Path) -> None:
-    found = {each["name"]: each for each in scores(editgauge, *asked("--mask", "mask.png"), cwd=pictures)}
-    assert found["l1_outside"]["value"] == 0
-    assert found["psnr_outside"]["value"] == 100
-    assert {"note": "0.0% of the pixels outside the mask changed visibly."} in found["l1_outside"]["evidence"]
+    results = {item["name"]: item for item in scores(editgauge, *requests("--mask", "mask.png"), cwd=pictures)}
+    assert results["l1_outside"]["value"] == 0
+    assert results["psnr_outside"]["value"] == 100
+    assert {"note": "0.0% of the pixels outside the mask changed visibly."} in results["l1_outside"]["evidence"]
 
 
 def test_every_option_of_an_edit_is_accepted(editgauge: Command, pictures: Path) -> None:
     words = ["--subject", "cat", "--from", "white", "--to", "black", "--position", "left", "--anchor", "dog"]
-    assert scores(editgauge, *asked(*words, kind="Object-Addition"), cwd=pictures)
+    assert scores(editgauge, *requests(*words, kind="Object-Addition"), cwd=pictures)
 
 
 def test_the_table_says_what_is_better_and_why_something_is_missing(editgauge: Command, pictures: Path) -> None:
-    told = editgauge(*asked(), cwd=pictures)
-    psnr = next(line.split() for line in told.stdout.splitlines() if " psnr " in line)
+    output = editgauge(*requests(), cwd=pictures)
+    psnr = next(line.split() for line in output.stdout.splitlines() if " psnr " in line)
     assert psnr[-1] == "higher"
-    assert "unscored (not_applicable): the edit has no mask" in told.stdout
-    assert told.stderr == ""
+    assert "unscored (not_applicable): the edit has no mask" in output.stdout
+    assert output.stderr == ""
 
 
 def test_another_size_is_resized_and_said(editgauge: Command, pictures: Path) -> None:
-    told = editgauge(*asked(after="small.png"), cwd=pictures).stdout
-    assert "The edited image was 64 x 64 and was resized to the source's 128 x 128." in told
+    output = editgauge(*requests(after="small.png"), cwd=pictures).stdout
+    assert "The edited image was 64 x 64 and was resized to the source's 128 x 128." in output
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
-        (asked(kind="colour"), "called 'colour'. Did you mean 'color'? `editgauge list edit-types` shows all "),
-        (asked(after="gone.png"), "There is no image at 'gone.png'."),
-        (asked(after="text.png"), "'text.png' is not an image"),
-        (asked(after="half.png"), "'half.png' cannot be decoded"),
-        (asked("--mask", "gone.png"), "There is no image at 'gone.png'."),
-        (asked("--protocol", "preservatoin"), "no protocol called 'preservatoin'. Did you mean 'preservation'?"),
-        (asked("--anchor", "dog"), "--anchor needs --position: left, right, above, below, on, center, next to, in"),
-        (asked("--position", "lefft"), "There is no position called 'lefft'. Did you mean 'left'?"),
-        (asked("--model", "detector"), "--model takes ROLE=NAME, got 'detector'."),
-        (asked("--model", "image_embedder=clip"), "There is no model called 'clip'."),
-        (asked("--model", "image_embeder=clip"), "There is no role called 'image_embeder'. Did you mean"),
+        (requests(kind="colour"), "called 'colour'. Did you mean 'color'? `editgauge list edit-types` shows all "),
+        (requests(after="gone.png"), "There is no image at 'gone.png'."),
+        (requests(after="text.png"), "'text.png' is not an image"),
+        (requests(after="half.png"), "'half.png' cannot be decoded"),
+        (requests("--mask", "gone.png"), "There is no image at 'gone.png'."),
+        (requests("--protocol", "preservatoin"), "no protocol called 'preservatoin'. Did you mean 'preservation'?"),
+        (requests("--anchor", "dog"), "--anchor needs --position: left, right, above, below, on, center, next to, in"),
+        (requests("--position", "lefft"), "There is no position called 'lefft'. Did you mean 'left'?"),
+        (requests("--model", "detector"), "--model takes ROLE=NAME, got 'detector'."),
+        (requests("--model", "image_embedder=clip"), "There is no model called 'clip'."),
+        (requests("--model", "image_embeder=clip"), "There is no role called 'image_embeder'. Did you mean"),
     ],
 )
-def test_a_mistake_is_one_message(editgauge: Command, pictures: Path, words: list[str], told: str) -> None:
+def test_a_mistake_is_one_message(editgauge: Command, pictures: Path, words: list[str], output: str) -> None:
     ended = editgauge(*words, cwd=pictures, code=2)
-    assert told in ended.stderr
+    assert output in ended.stderr
     assert ended.stderr.startswith("editgauge: ")
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
 
 
-@pytest.mark.parametrize("words", [["score", "before.png"], asked("--colour", "red")])
+@pytest.mark.parametrize("words", [["score", "before.png"], requests("--colour", "red")])
 def test_a_wrong_command_shows_how_to_get_help(editgauge: Command, pictures: Path, words: list[str]) -> None:
     assert "editgauge score -h" in editgauge(*words, cwd=pictures, code=2).stderr
 
@@ -124,9 +124,9 @@ def test_python_gives_the_same_scores(editgauge: Command, pictures: Path) -> Non
     mine = score(
         pictures / "before.png", pictures / "after.png", "make it dark", edit_type="color", protocol=["preservation"]
     )
-    theirs = scores(editgauge, *asked(), cwd=pictures)
-    assert [(each.name, each.value, each.reason) for each in mine] == [
-        (each["name"], each["value"], each["reason"]) for each in theirs
+    theirs = scores(editgauge, *requests(), cwd=pictures)
+    assert [(item.name, item.value, item.reason) for item in mine] == [
+        (their["name"], their["value"], their["reason"]) for their in theirs
     ]
 
 
@@ -173,13 +173,13 @@ def test_it_lists_and_draws_what_is_seen(editgauge: Command, cat: Path, tmp_path
 
 @needs_models
 def test_json_has_boxes_outlines_and_models(editgauge: Command, cat: Path) -> None:
-    told = json.loads(editgauge("see", str(cat), "cat", "--json").stdout)
+    output = json.loads(editgauge("see", str(cat), "cat", "--json").stdout)
 
-    (seen,) = told["detected"]
-    left, top, right, bottom = seen["box"]
+    (detections,) = output["detected"]
+    left, top, right, bottom = detections["box"]
     assert (right - left) * (bottom - top) > 0.5 * 300 * 451
-    assert 0.3 < seen["share"] < 0.95
-    assert set(told["models"]) == {"detector", "segmenter", "classifier"}
+    assert 0.3 < detections["share"] < 0.95
+    assert set(output["models"]) == {"detector", "segmenter", "classifier"}
 
 
 @needs_models
@@ -190,8 +190,8 @@ def test_what_the_detector_does_not_know_the_classifier_may(editgauge: Command, 
     assert sight["named"]["lynx"] < 0.1
     assert sight["named"]["tripod"] < 0.01
     assert set(sight["cannot_tell"]) == {"unicorn"}
-    (seen,) = sight["detected"]
-    assert "cat" in next(iter(seen["classes"]))
+    (detections,) = sight["detected"]
+    assert "cat" in next(iter(detections["classes"]))
 
 
 @pytest.mark.skipif(
@@ -204,9 +204,9 @@ def test_text_and_faces_are_told_when_asked_for(editgauge: Command, tmp_path: Pa
     astronaut: Callable[[], Pixels] = skimage.data.astronaut
     path = tmp_path / "astronaut.png"
     write_png(astronaut(), path)
-    asked = ("see", str(path), "person", "--text", "--faces", "--models", "lite-plus")
-    sight = json.loads(editgauge(*asked, "--json").stdout)
-    printed = editgauge(*asked).stdout
+    requests = ("see", str(path), "person", "--text", "--faces", "--models", "lite-plus")
+    sight = json.loads(editgauge(*requests, "--json").stdout)
+    printed = editgauge(*requests).stdout
 
     (face,) = sight["faces"]
     assert face["smile"] > 0.7
@@ -217,23 +217,23 @@ def test_text_and_faces_are_told_when_asked_for(editgauge: Command, tmp_path: Pa
 
 @needs_models
 def test_without_phrases_it_tells_all_it_knows(editgauge: Command, cat: Path) -> None:
-    told = json.loads(editgauge("see", str(cat), "--json").stdout)
+    output = json.loads(editgauge("see", str(cat), "--json").stdout)
 
-    assert "cat" in {seen["word"] for seen in told["detected"]}
+    assert "cat" in {detections["word"] for detections in output["detected"]}
 
 
 @needs_models
 def test_a_role_can_be_played_by_another_model(editgauge: Command, cat: Path) -> None:
     if not available("efficientdet-lite0"):
         pytest.skip("NOT TESTED: run `editgauge models pull efficientdet-lite0`")
-    told = json.loads(editgauge("see", str(cat), "cat", "--detector", "efficientdet-lite0", "--json").stdout)
+    output = json.loads(editgauge("see", str(cat), "cat", "--detector", "efficientdet-lite0", "--json").stdout)
 
-    assert told["models"]["detector"]["name"] == "efficientdet-lite0"
+    assert output["models"]["detector"]["name"] == "efficientdet-lite0"
 
 
 @needs_models
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["nowhere.png"], "There is no image at 'nowhere.png'"),
         (["CAT", "--models", "lyte"], "There is no profile called 'lyte'. Did you mean 'lite'?"),
@@ -248,8 +248,8 @@ def test_a_role_can_be_played_by_another_model(editgauge: Command, cat: Path) ->
         (["CAT", "--detector", "owlvit-base"], "editgauge models pull"),
     ],
 )
-def test_see_reports_a_mistake_in_one_message(editgauge: Command, cat: Path, words: list[str], told: str) -> None:
+def test_see_reports_a_mistake_in_one_message(editgauge: Command, cat: Path, words: list[str], output: str) -> None:
     ended = editgauge("see", *(str(cat) if word == "CAT" else word for word in words), code=2)
 
-    assert told in ended.stderr
+    assert output in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -29,7 +29,7 @@ def models(*words: str) -> Result:
     return ended
 
 
-def told(*words: str) -> Any:
+def output(*words: str) -> Any:
     return json.loads(models(*words, "--json").stdout)
 
 
@@ -41,7 +41,7 @@ def test_the_list_shows_every_set() -> None:
 
 
 def test_the_list_can_be_read_by_programs() -> None:
-    rows = {row["name"]: row for row in told("list")}
+    rows = {row["name"]: row for row in output("list")}
     assert set(rows) == set(catalog_entries())
     assert {row["where"] for row in rows.values()} <= {"here", "can be pulled", "hub"}
     assert rows["wordnet"]["license"] == "WordNet"
@@ -54,7 +54,7 @@ def test_info_tells_source_license_and_hashes() -> None:
     assert "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3  tokenizer.json" in text
     assert "not here: `editgauge models pull minilm`" in text
     assert "revision: pinned by the first pull" in models("info", "owlvit-large-patch14").stdout
-    assert told("info", "minilm")["bytes_to_fetch"] == 17232524
+    assert output("info", "minilm")["bytes_to_fetch"] == 17232524
 
 
 @pytest.mark.parametrize("verb", ["verify", "path"])
@@ -134,14 +134,14 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def said(*words: str) -> str:
+def sentence(*words: str) -> str:
     ended = CliRunner().invoke(groups["cache"], words)
     assert ended.exit_code == 0, ended.output
     return ended.output
 
 
 def test_info_says_how_much_of_what_and_where(answers: Store, tmp_path: Path) -> None:
-    assert said("info").splitlines() == [
+    assert sentence("info").splitlines() == [
         "3 answers, 0.0 MB of at most 2.0 GB",
         "  google/owlvit: 2 answers, 0.0 MB",
         "  minilm: 1 answer, 0.0 MB",
@@ -150,11 +150,11 @@ def test_info_says_how_much_of_what_and_where(answers: Store, tmp_path: Path) ->
 
 
 def test_clear_of_one_model_leaves_the_others(answers: Store) -> None:
-    assert said("clear", "--model", "google/owlvit").startswith("2 answers deleted")
+    assert sentence("clear", "--model", "google/owlvit").startswith("2 answers deleted")
     assert [entry.model for entry in answers.entries()] == ["minilm"]
 
 
 def test_clear_of_old_answers_leaves_the_new(answers: Store) -> None:
-    assert said("clear", "--older-than", "1").startswith("0 answers deleted")
-    assert said("clear").startswith("3 answers deleted")
+    assert sentence("clear", "--older-than", "1").startswith("0 answers deleted")
+    assert sentence("clear").startswith("3 answers deleted")
     assert list(answers.entries()) == []

@@ -112,15 +112,15 @@ def test_it_continues_from_another_folder_and_is_verified_there(editgauge: Comma
 
 
 def test_quiet_says_nothing(editgauge: Command, home: Path) -> None:
-    told = editgauge(*RUN, "-q", cwd=home)
-    assert (told.stdout, told.stderr) == ("", "")
+    output = editgauge(*RUN, "-q", cwd=home)
+    assert (output.stdout, output.stderr) == ("", "")
 
 
 def test_another_seed_starts_anew_says_why_and_keeps_the_earlier_scores(editgauge: Command, home: Path) -> None:
-    told = editgauge(*RUN, "--seed", 1, cwd=home).stderr
-    assert "Starting over, because the seed changed from 0 to 1." in told
-    assert "The earlier scores are kept in scored/superseded/0001." in told
-    assert "were scored before" not in told
+    output = editgauge(*RUN, "--seed", 1, cwd=home).stderr
+    assert "Starting over, because the seed changed from 0 to 1." in output
+    assert "The earlier scores are kept in scored/superseded/0001." in output
+    assert "were scored before" not in output
     assert export(editgauge, home) == export(editgauge, home, run="scored/superseded/0001")
 
 
@@ -134,7 +134,7 @@ def test_a_further_method_is_added(editgauge: Command, home: Path, make_outcomes
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["--outcomes", "soft"], "--outcomes takes NAME=FOLDER, got 'soft'."),
         (["--outcomes", "=soft"], "--outcomes takes NAME=FOLDER, got '=soft'."),
@@ -145,40 +145,40 @@ def test_a_further_method_is_added(editgauge: Command, home: Path, make_outcomes
         (["--outcomes", "a=soft", "--out", "photos/edits.jsonl"], "'photos/edits.jsonl' cannot be written"),
     ],
 )
-def test_a_mistake_is_one_message(editgauge: Command, made: Path, words: list[str], told: str) -> None:
+def test_a_mistake_is_one_message(editgauge: Command, made: Path, words: list[str], output: str) -> None:
     (made / "empty").mkdir(exist_ok=True)
     ended = editgauge("run", "photos", *words, cwd=made, code=2)
-    assert told.format(home=made) in ended.stderr
+    assert output.format(home=made) in ended.stderr
     assert ended.stdout == ""
     assert not (made / "run").exists()
 
 
 def test_an_unknown_benchmark_is_named(editgauge: Command, made: Path) -> None:
-    told = editgauge("run", "sampel", "--outcomes", "a=soft", cwd=made, code=2).stderr
-    assert "There is no benchmark called 'sampel'. Did you mean 'sample'?" in told
+    output = editgauge("run", "sampel", "--outcomes", "a=soft", cwd=made, code=2).stderr
+    assert "There is no benchmark called 'sampel'. Did you mean 'sample'?" in output
 
 
 def test_a_folder_that_is_no_run_is_named(editgauge: Command, made: Path) -> None:
     for verb, *words in (["export", "--format", "csv"], ["verify"], ["compare", "--methods", "a", "b"]):
-        told = editgauge(verb, "soft", *words, cwd=made, code=2).stderr
-        assert "'soft' is not a run folder: it has no manifest.json." in told
+        output = editgauge(verb, "soft", *words, cwd=made, code=2).stderr
+        assert "'soft' is not a run folder: it has no manifest.json." in output
 
 
 def test_compare_says_who_is_better(editgauge: Command, scored: Path) -> None:
-    told = editgauge(
+    output = editgauge(
         "compare", "scored", "--methods", "soft", "blurred[sigma=2]", "--score", "psnr_outside", cwd=scored
     ).stdout
-    psnr = next(line for line in told.splitlines() if line.split()[:1] == ["psnr_outside"])
+    psnr = next(line for line in output.splitlines() if line.split()[:1] == ["psnr_outside"])
     soft, blurred = [float(word) for word in psnr.split() if re.fullmatch(r"\d+(?:\.\d+)?", word)][:2]
     assert soft > blurred
-    assert "clustered by source image" in told
-    assert "1 edit has a score for one method only" in told
+    assert "clustered by source image" in output
+    assert "1 edit has a score for one method only" in output
 
 
 @pytest.mark.parametrize("methods", [("soft", "sof"), ("soft", "soft")])
 def test_compare_refuses_what_cannot_be_compared(editgauge: Command, scored: Path, methods: tuple[str, str]) -> None:
-    told = editgauge("compare", "scored", "--methods", *methods, cwd=scored, code=2).stderr
-    assert "Did you mean 'soft'?" in told or "different methods" in told
+    output = editgauge("compare", "scored", "--methods", *methods, cwd=scored, code=2).stderr
+    assert "Did you mean 'soft'?" in output or "different methods" in output
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -211,8 +211,8 @@ def test_tables_hold_the_same_numbers(editgauge: Command, scored: Path) -> None:
 
 
 def test_an_unknown_format_is_named(editgauge: Command, scored: Path) -> None:
-    told = editgauge("export", "scored", "--format", "json", cwd=scored, code=2).stderr
-    assert "There is no format called 'json'. Did you mean 'jsonl'?" in told
+    output = editgauge("export", "scored", "--format", "json", cwd=scored, code=2).stderr
+    assert "There is no format called 'json'. Did you mean 'jsonl'?" in output
 
 
 @pytest.mark.slow
@@ -227,9 +227,9 @@ def test_an_export_cut_short_by_the_reader_leaves_no_traceback(scored: Path) -> 
 
 
 def test_a_sound_run_is_verified(editgauge: Command, scored: Path) -> None:
-    told = editgauge("verify", "scored", cwd=scored).stdout
-    assert "scored is sound: " in told
-    assert f"{SCORED} scores, {ROWS - SCORED} unscored and 14 images as recorded." in told
+    output = editgauge("verify", "scored", cwd=scored).stdout
+    assert "scored is sound: " in output
+    assert f"{SCORED} scores, {ROWS - SCORED} unscored and 14 images as recorded." in output
 
 
 def test_verify_ends_with_1_when_an_image_or_a_score_changed(editgauge: Command, home: Path, photo: Pixels) -> None:
@@ -237,10 +237,10 @@ def test_verify_ends_with_1_when_an_image_or_a_score_changed(editgauge: Command,
     editgauge(*RUN, "--quiet", cwd=home)
     write_png(photo, home / "soft" / "edit-001.png")
     (home / "photos" / "2.png").unlink()
-    told = editgauge("verify", "scored", cwd=home, code=1).stdout
-    assert f"changed image: {home}/soft/edit-001.png has other pixels than were scored" in told
-    assert f"missing image: {home}/photos/2.png" in told
-    assert "2 problems in scored" in told
+    output = editgauge("verify", "scored", cwd=home, code=1).stdout
+    assert f"changed image: {home}/soft/edit-001.png has other pixels than were scored" in output
+    assert f"missing image: {home}/photos/2.png" in output
+    assert "2 problems in scored" in output
     table = home / "scored" / "scores" / "000001.parquet"
     table.write_bytes(table.read_bytes()[:-1] + b"?")
     assert "changed score: " in editgauge("verify", "scored", cwd=home, code=1).stdout
@@ -253,11 +253,11 @@ def test_the_same_run_twice_does_not_differ(editgauge: Command, scored: Path) ->
 def test_diff_ends_with_1_and_says_what_moved(editgauge: Command, home: Path, photo: Pixels) -> None:
     write_png(photo, home / "soft" / "edit-001.png")
     editgauge(*RUN[:-1], "other", "--quiet", "--seed", 5, cwd=home)
-    told = editgauge("diff", "scored", "other", cwd=home, code=1).stdout
-    assert "seed" in told
-    assert "1 outcomes have other pixels" in told
-    assert "edge_distance_outside" in told, "nothing is cut off"
-    assert "blurred" not in told.partition("scores that differ")[2]
+    output = editgauge("diff", "scored", "other", cwd=home, code=1).stdout
+    assert "seed" in output
+    assert "1 outcomes have other pixels" in output
+    assert "edge_distance_outside" in output, "nothing is cut off"
+    assert "blurred" not in output.partition("scores that differ")[2]
 
 
 def test_ids_may_be_long_and_in_any_writing(
@@ -269,9 +269,9 @@ def test_ids_may_be_long_and_in_any_writing(
     decomposed = unicodedata.normalize("NFD", ids[1])
     (tmp_path / "öut cómes" / f"{ids[1]}.png").rename(tmp_path / "öut cómes" / f"{decomposed}.png")
     words = ["run", "./bénch [1]", "--outcomes", "mëthod[η=1]=öut cómes", *PROTOCOL, "--out", "ein lauf"]
-    told = editgauge(*words, cwd=tmp_path)
-    assert "mëthod[η=1]" in told.stdout
-    assert "Next: editgauge report 'ein lauf' --out 'ein lauf-report'" in told.stderr
+    output = editgauge(*words, cwd=tmp_path)
+    assert "mëthod[η=1]" in output.stdout
+    assert "Next: editgauge report 'ein lauf' --out 'ein lauf-report'" in output.stderr
     lines = [json.loads(line) for line in export(editgauge, tmp_path, run="ein lauf").splitlines()]
     assert list(dict.fromkeys(line["edit"] for line in lines)) == ids
     assert {line["reason"] for line in lines} == {None, "not_applicable"}
@@ -281,9 +281,9 @@ def test_ids_may_be_long_and_in_any_writing(
 
 def test_the_first_edits_alone_can_be_scored(editgauge: Command, made: Path, tmp_path: Path) -> None:
     words = ["run", "photos", "--outcomes", "soft=soft", "--limit", "2", *PROTOCOL, "--out", str(tmp_path / "run")]
-    told = editgauge(*words, cwd=made).stderr
-    assert "found 2 of 2 outcomes" in told
-    assert "missing" not in told
+    output = editgauge(*words, cwd=made).stderr
+    assert "found 2 of 2 outcomes" in output
+    assert "missing" not in output
     rows = editgauge("export", tmp_path / "run", "--format", "jsonl", cwd=made).stdout.splitlines()
     assert {json.loads(row)["edit"] for row in rows} == {"edit-000", "edit-001"}
     assert "agree" in editgauge("verify", tmp_path / "run", "--benchmark", made / "photos", cwd=made).stdout
@@ -302,21 +302,21 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry])
     records = []
     for edit in range(60):
         size = edit % 10 == 0
-        for place, method in enumerate(METHODS):
-            gain = float(np.clip(random.normal(0.9 - 0.2 * place - 0.3 * size, 0.05), 0, 1))
+        for position, method in enumerate(METHODS):
+            gain = float(np.clip(random.normal(0.9 - 0.2 * position - 0.3 * size, 0.05), 0, 1))
             lost = method == "another-method" and edit % 6 == 0
             scores: dict[str, float | str] = {"gain": "missing_outcome" if lost else gain, "loss": 0.5}
             kind = "size" if size else "color"
-            told = {"place": edit, "source": f"{edit}.png", "edit_type": kind, "protocol": "pixlens"}
-            records.append(make_record(f"e{edit}", scores, method=method, **told))
+            output = {"place": edit, "source": f"{edit}.png", "edit_type": kind, "protocol": "pixlens"}
+            records.append(make_record(f"e{edit}", scores, method=method, **output))
     toy = Run.open(make_run(make_record("a"), name="toy")).manifest.protocols["toy"]
     return make_run(*records, protocols={"pixlens": toy})
 
 
 def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
-    told = editgauge("compare", run, "--methods", *METHODS[:2]).stdout
-    assert max(map(len, told.splitlines())) <= 100
-    lines = told.splitlines()
+    output = editgauge("compare", run, "--methods", *METHODS[:2]).stdout
+    assert max(map(len, output.splitlines())) <= 100
+    lines = output.splitlines()
     row = next(index for index, line in enumerate(lines) if line.startswith("gain ↑") and "0.0000***" in line)
     assert lines[row].split()[-1] == METHODS[0]
     places = lines[row + 1]
@@ -325,12 +325,12 @@ def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
     assert "n 50" in places
     low, _, high = lines[row + 2].split()[0].partition("…")
     assert float(high) - float(low) == pytest.approx(10 / 60, abs=0.002)
-    assert "the mean if all unscored outcomes, up to 10, had the worst or the best value." in told
+    assert "the mean if all unscored outcomes, up to 10, had the worst or the best value." in output
 
 
 def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run: Path) -> None:
-    told = editgauge("compare", run, "--methods", METHODS[0], METHODS[2]).stdout
-    below = told.partition("depend on the way of averaging")[2]
+    output = editgauge("compare", run, "--methods", METHODS[0], METHODS[2]).stdout
+    below = output.partition("depend on the way of averaging")[2]
     (row, *_) = [line for line in below.splitlines() if line.startswith("gain ↑")]
     count_weighted, by_type = (float(word) for word in row.replace("◂", "").split()[3:5])
     assert count_weighted - by_type > 0.05
@@ -346,9 +346,9 @@ def test_it_is_not_shown_where_it_does_not(
         for method in METHODS[:2]
         for edit in range(20)
     ]
-    told = editgauge("compare", make_run(*records), "--methods", *METHODS[:2]).stdout
-    assert "averaging" not in told
-    assert "not significant" in " ".join(told.split())
+    output = editgauge("compare", make_run(*records), "--methods", *METHODS[:2]).stdout
+    assert "averaging" not in output
+    assert "not significant" in " ".join(output.split())
 
 
 def test_scores_of_several_protocols_are_told_apart(
@@ -361,9 +361,9 @@ def test_scores_of_several_protocols_are_told_apart(
         for protocol in ("one-way", "other-way")
     ]
     protocols = {name: replace(toy, scores=toy.scores[:1]) for name in ("one-way", "other-way")}
-    told = editgauge("compare", make_run(*records, protocols=protocols), "--methods", *METHODS[:2]).stdout
-    assert "one-way" in told
-    assert "other-way" in told
+    output = editgauge("compare", make_run(*records, protocols=protocols), "--methods", *METHODS[:2]).stdout
+    assert "one-way" in output
+    assert "other-way" in output
 
 
 def test_what_the_correction_takes_back_is_named_with_its_protocol(capsys: pytest.CaptureFixture[str]) -> None:
@@ -411,13 +411,13 @@ def test_of_protocols_and_models_only_what_differs_is_shown(
     record = make_record(scores={"gain": 0.5})
     first = make_run(record, protocols={"toy": ENTRY, "gone": ENTRY}, models={"detector": MODEL})
     second = make_run(record, name="second", protocols={"toy": NEWER})
-    told = CliRunner().invoke(app, ["diff", str(first), str(second)]).output
-    rows = [" ".join(line.split()) for line in told.splitlines()]
+    output = CliRunner().invoke(app, ["diff", str(first), str(second)]).output
+    rows = [" ".join(line.split()) for line in output.splitlines()]
     assert "protocol gone version 1 -" in rows
     assert "protocol toy, version 1 2" in rows
     assert "model detector id eyes, revision abc -" in rows
-    assert "About" not in told
-    assert "{" not in told
+    assert "About" not in output
+    assert "{" not in output
 
 
 @pytest.fixture
@@ -428,17 +428,17 @@ def editor_home(tmp_path: Path, make_benchmark: Callable[..., Path]) -> Path:
 
 def test_a_sweep_ends_with_the_command_to_score_it(editgauge: Command, plugin: Path, editor_home: Path) -> None:
     words = ["edit", "photos", "--method", "brighter", "--out", "made", "--sweep", "light=1,2", "--seeds", 2]
-    told = editgauge(*words, plugin=plugin, cwd=editor_home).stderr
-    assert "brighter[light=1]: 4 outcomes made, 0 kept, 0 absent, in made/brighter[light=1]" in told
-    assert "no failures" in told
-    assert told.endswith("Next: editgauge run photos --outcomes 'made/*'\n")
+    output = editgauge(*words, plugin=plugin, cwd=editor_home).stderr
+    assert "brighter[light=1]: 4 outcomes made, 0 kept, 0 absent, in made/brighter[light=1]" in output
+    assert "no failures" in output
+    assert output.endswith("Next: editgauge run photos --outcomes 'made/*'\n")
 
 
 def test_a_command_is_a_method_and_its_failure_is_told(editgauge: Command, editor_home: Path) -> None:
     words = ["edit", "photos", "--method", "copy", "--out", "made", "--command"]
-    told = editgauge(*words, "cp {source} {output}", cwd=editor_home).stderr
-    assert "copy: 2 outcomes made" in told
-    assert "Next: editgauge run photos --outcomes copy=made" in told
+    output = editgauge(*words, "cp {source} {output}", cwd=editor_home).stderr
+    assert "copy: 2 outcomes made" in output
+    assert "Next: editgauge run photos --outcomes copy=made" in output
     failed = editgauge(*words[:-2], "elsewhere", "--command", "false {source} {output}", cwd=editor_home, code=1).stderr
     assert "absent, for example: edit-000: crashed: 'false' ended with 1: it said nothing" in failed
     assert "2 of 2 failed (2 crashed)" in failed
@@ -447,17 +447,17 @@ def test_a_command_is_a_method_and_its_failure_is_told(editgauge: Command, edito
 
 def test_bad_options_end_with_two_and_no_folder(editgauge: Command, plugin: Path, editor_home: Path) -> None:
     words = ["edit", "photos", "--method", "brighter", "--out", "made", "--option", "lihgt=1", "--option", "seeds=x"]
-    told = editgauge(*words, plugin=plugin, cwd=editor_home, code=2).stderr
-    assert "no option 'lihgt'; did you mean 'light'?" in told
-    assert "no option 'seeds'" in told
+    output = editgauge(*words, plugin=plugin, cwd=editor_home, code=2).stderr
+    assert "no option 'lihgt'; did you mean 'light'?" in output
+    assert "no option 'seeds'" in output
     assert not (editor_home / "made").exists()
 
 
 def test_the_list_of_methods_has_functions_classes_and_addresses(editgauge: Command, plugin: Path) -> None:
-    found = {
-        each["name"]: each["about"] for each in json.loads(editgauge("list", "methods", "--json", plugin=plugin).stdout)
+    results = {
+        item["name"]: item["about"] for item in json.loads(editgauge("list", "methods", "--json", plugin=plugin).stdout)
     }
-    assert found["brighter"] == "Adds light everywhere."
-    assert found["mirrored"] == "Turns the picture around."
-    assert {"endpoint:MODEL@URL", "python:MODULE:NAME"} <= set(found)
-    assert not any(about.startswith("cannot be used") for about in found.values())
+    assert results["brighter"] == "Adds light everywhere."
+    assert results["mirrored"] == "Turns the picture around."
+    assert {"endpoint:MODEL@URL", "python:MODULE:NAME"} <= set(results)
+    assert not any(about.startswith("cannot be used") for about in results.values())

@@ -56,8 +56,8 @@ def drawn(svg: str) -> ElementTree.Element:
 def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
     svg = drawn(whisker(mean(0.5, 0.25, 1.0), AxisRange(0, 1), WIDTH, "half"))
     inside = WIDTH - 2 * MARK_MARGIN
-    line = next(each for each in svg if each.get("class") == "whisker")
-    dot = next(each for each in svg if each.get("class") == "dot")
+    line = next(item for item in svg if item.get("class") == "whisker")
+    dot = next(item for item in svg if item.get("class") == "dot")
     assert float(line.get("x1", "")) == pytest.approx(MARK_MARGIN + 0.25 * inside, abs=0.1)
     assert float(line.get("x2", "")) == pytest.approx(MARK_MARGIN + inside, abs=0.1)
     assert float(dot.get("cx", "")) == pytest.approx(MARK_MARGIN + 0.5 * inside, abs=0.1)
@@ -67,7 +67,7 @@ def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
 
 def test_without_an_interval_there_is_only_a_dot() -> None:
     svg = drawn(whisker(replace(mean(0.5), clusters=MIN_SOURCES - 1), AxisRange(0, 1), WIDTH, ""))
-    assert {each.get("class") for each in svg} == {"track", "dot"}
+    assert {item.get("class") for item in svg} == {"track", "dot"}
     assert svg.get("class") == "mark unsure"
 
 
@@ -77,7 +77,7 @@ def test_a_name_cannot_leave_its_attribute() -> None:
 
 
 def test_the_axis_names_its_ends() -> None:
-    texts = [each.text for each in drawn(axis(AxisRange(-0.5, 20), WIDTH)) if each.tag == "text"]
+    texts = [item.text for item in drawn(axis(AxisRange(-0.5, 20), WIDTH)) if item.tag == "text"]
     assert texts == ["−0.5", "20"]
 
 

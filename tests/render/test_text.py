@@ -8,7 +8,7 @@ from editgauge._render.text import without_folders
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         ("There is no image at '/data/me/set/images/bad.png'.", "There is no image at '…/images/bad.png'."),
         ("'/home/me/bad.png' is not an image.", "'…/bad.png' is not an image."),
@@ -20,5 +20,5 @@ from editgauge._render.text import without_folders
         ("<i>oh</i> at 3 /s", "<i>oh</i> at 3 /s"),
     ],
 )
-def test_only_the_file_and_its_folder_are_told_of_a_path(text: str, told: str) -> None:
-    assert without_folders(text) == told
+def test_only_the_file_and_its_folder_are_told_of_a_path(text: str, output: str) -> None:
+    assert without_folders(text) == output

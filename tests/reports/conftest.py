@@ -31,23 +31,26 @@ class Element:
 
     @property
     def elements(self) -> list[Element]:
-        return [each for each in self.inside if isinstance(each, Element)]
+        return [item for item in self.inside if isinstance(item, Element)]
 
     @property
     def text(self) -> str:
-        return "".join(each for each in self.inside if isinstance(each, str))
+        return "".join(item for item in self.inside if isinstance(item, str))
 
     def all(self, tag: str, name: str = "") -> list[Element]:
         """Every element of that tag, and of that class if one is named, in the order of the page."""
         mine = self.tag == tag and (not name or name in (self.attributes.get("class") or "").split())
-        return [*([self] if mine else []), *(found for each in self.elements for found in each.all(tag, name))]
+        return [
+            *([self] if mine else []),
+            *(results for element in self.elements for results in element.all(tag, name)),
+        ]
 
     def everything(self) -> list[Element]:
-        return [self, *(found for each in self.elements for found in each.everything())]
+        return [self, *(results for element in self.elements for results in element.everything())]
 
-    def said(self) -> str:
+    def full_text(self) -> str:
         """The words, as one would read them aloud."""
-        return " ".join(" ".join(each if isinstance(each, str) else each.said() for each in self.inside).split())
+        return " ".join(" ".join(item if isinstance(item, str) else item.full_text() for item in self.inside).split())
 
 
 class Page(HTMLParser):
@@ -79,11 +82,11 @@ class Page(HTMLParser):
             inside.append(data)
 
     def section(self, name: str) -> Element:
-        return next(each for each in self.root.all("section") if each.attributes["id"] == name)
+        return next(element for element in self.root.all("section") if element.attributes["id"] == name)
 
     @property
     def gallery(self) -> dict[str, Any]:
-        (data,) = [each for each in self.root.all("script") if each.attributes.get("id") == "gallery-data"]
+        (data,) = [element for element in self.root.all("script") if element.attributes.get("id") == "gallery-data"]
         read: dict[str, Any] = json.loads(data.text)
         return read
 

@@ -45,15 +45,15 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_edits, "MAX_EDITS_IN_MEMORY", 2)
 
 
-def told(run: Path) -> dict[str, object]:
+def output(run: Path) -> dict[str, object]:
     """What a report says about all outcomes."""
     context = Context(Run.open(run))
     return {
         "counts": context.counts,
         "of methods": [context.counts_of(method) for method in context.methods],
         "failures": [
-            (each.missing.reason, each.missing.scores, each.missing.outcomes, each.methods, each.details)
-            for each in failures(context)
+            (item.missing.reason, item.missing.scores, item.missing.outcomes, item.methods, item.details)
+            for item in failures(context)
         ],
         "sentences": sentences(context),
     }
@@ -77,9 +77,9 @@ def test_of_many_edits_some_are_shown(run: Path) -> None:
 
 
 def test_a_sample_changes_no_number(run: Path, request: pytest.FixtureRequest) -> None:
-    all_shown = told(run)
+    all_shown = output(run)
     request.getfixturevalue("many")
-    assert told(run) == all_shown
+    assert output(run) == all_shown
 
 
 @pytest.mark.usefixtures("many")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import pixel_hash, write_png
+from editgauge.analysis.diff import RunDifference
 from editgauge.errors import BadInputError
 from editgauge.reports.diff import _sentence, _unlike, diff
 from editgauge.results import ImageStamp, JournalEntry, Run
@@ -56,21 +57,22 @@ def runs(make_record: Callable[..., JournalEntry], make_run: MakeRun, tmp_path: 
 def test_what_moved_is_shown_with_both_pictures(
     runs: tuple[Path, Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
-    found = diff(*runs, report=tmp_path / "changes.html")
-    assert not found.same_scores
+    result = diff(*runs, report=tmp_path / "changes.html")
+    assert isinstance(result, RunDifference)
+    assert not result.same_scores
     page = as_page(tmp_path / "changes.html")
     better, worse = page.root.all("ul", "changes")
-    assert [len(each.all("li")) for each in (better, worse)] == [10, 2], (
+    assert [len(item.all("li")) for item in (better, worse)] == [10, 2], (
         "the first edit is done better, but damaged more"
     )
-    assert {each.said() for each in worse.all("h3")} == {"e00", "e11"}
-    first = next(each for each in worse.all("li") if each.all("h3")[0].said() == "e00")
-    assert first.all("p", "n")[0].said().endswith("artifacts 0.20 → 0.90, edit done 0.40 → 0.80")
-    assert [each.said() for each in first.all("figcaption")] == ["source", "first", "second"]
-    addresses = [each.attributes["src"] or "" for each in first.all("img")]
+    assert {element.full_text() for element in worse.all("h3")} == {"e00", "e11"}
+    first = next(element for element in worse.all("li") if element.all("h3")[0].full_text() == "e00")
+    assert first.all("p", "n")[0].full_text().endswith("artifacts 0.20 → 0.90, edit done 0.40 → 0.80")
+    assert [element.full_text() for element in first.all("figcaption")] == ["source", "first", "second"]
+    addresses = [element.attributes["src"] or "" for element in first.all("img")]
     assert len(set(addresses)) == 3
     assert all(address.startswith("data:image/jpeg;base64,") for address in addresses)
-    assert "12 outcomes in both runs, 12 of them with changed images." in page.root.said()
+    assert "12 outcomes in both runs, 12 of them with changed images." in page.root.full_text()
 
 
 def test_a_change_is_called_significant_only_when_it_is(
@@ -79,11 +81,11 @@ def test_a_change_is_called_significant_only_when_it_is(
     diff(*runs, report=tmp_path / "changes.html")
     page = as_page(tmp_path / "changes.html")
     [answer] = page.root.all("p", "answer")
-    assert answer.said() == "In the second run, significantly better: mine (edit done)."
+    assert answer.full_text() == "In the second run, significantly better: mine (edit done)."
     diff(runs[0], runs[0], report=tmp_path / "changes.html")
-    said = as_page(tmp_path / "changes.html").root.said()
-    assert "No primary score of any method differs significantly" in said
-    assert "No outcome got better over the primary scores together." in said
+    text = as_page(tmp_path / "changes.html").root.full_text()
+    assert "No primary score of any method differs significantly" in text
+    assert "No outcome got better over the primary scores together." in text
 
 
 def test_the_scores_of_a_method_are_named_together() -> None:

@@ -144,13 +144,13 @@ def test_the_same_scores_give_the_same_bytes(make_run: MakeRun, make_record: Mak
     """Whatever the order in which they were written, and wherever the images lie."""
     from editgauge.results import ImageStamp
 
-    records = [make_record(name, place=place) for place, name in enumerate("abc")]
+    records = [make_record(name, place=index) for index, name in enumerate("abc")]
     elsewhere = [
-        make_record(name, place=place, source_image=ImageStamp("/elsewhere", 1, 2)) for place, name in enumerate("abc")
+        make_record(name, place=index, source_image=ImageStamp("/elsewhere", 1, 2)) for index, name in enumerate("abc")
     ]
     here, there = make_run(*records, name="1"), make_run(*reversed(elsewhere), name="2")
 
-    for name in (each for each in FORMATS if not each.startswith("methods-")):  # which tell the hash of the edits too
+    for name in (name for name in FORMATS if not name.startswith("methods-")):  # those state the hash of the edits
         assert export(here, format=name) == export(there, format=name), name
 
 
@@ -251,14 +251,14 @@ def test_a_folder_is_no_place_for_a_file(run: Path, tmp_path: Path) -> None:
 
 
 def test_the_summary_has_intervals_and_counts_in_every_format(run: Path) -> None:
-    told = [json.loads(line) for line in export(run, format="jsonl", summary=True).splitlines()]
-    assert told == pq.read_table(pa.BufferReader(export(run, format="parquet", summary=True))).to_pylist()
+    output = [json.loads(line) for line in export(run, format="jsonl", summary=True).splitlines()]
+    assert output == pq.read_table(pa.BufferReader(export(run, format="parquet", summary=True))).to_pylist()
     written = list(csv.DictReader(io.StringIO(export(run, format="csv", summary=True).decode())))
-    assert [row["n"] for row in written] == [str(row["n"]) for row in told]
+    assert [row["n"] for row in written] == [str(row["n"]) for row in output]
     cells = summarize(Run.open(run))
-    assert [row["mean"] for row in told] == [cell.mean.value if cell.mean else None for cell in cells]
-    assert [row["low"] for row in told] == [cell.mean.low if cell.mean else None for cell in cells]
-    assert [row["unscored"] for row in told] == [sum(cell.unscored.values()) for cell in cells]
+    assert [row["mean"] for row in output] == [cell.mean.value if cell.mean else None for cell in cells]
+    assert [row["low"] for row in output] == [cell.mean.low if cell.mean else None for cell in cells]
+    assert [row["unscored"] for row in output] == [sum(cell.unscored.values()) for cell in cells]
     assert export(run, format="markdown", summary=True) == export(run, format="markdown")
 
 
@@ -283,9 +283,9 @@ def at_once(run: Path, kind: str) -> bytes:
     if kind == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist()).encode()
     lines = io.StringIO(newline="")
-    told = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
-    told.writeheader()
-    told.writerows(table.to_pylist())
+    output = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
+    output.writeheader()
+    output.writerows(table.to_pylist())
     return lines.getvalue().encode()
 
 
@@ -296,16 +296,16 @@ def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPa
     chance = random.Random(4)
     records = [
         make_record(
-            f"edit {place}",
+            f"edit {index}",
             {"gain": chance.random(), "loss": chance.choice(["refused", 0.25])},
-            place=place,
+            place=index,
             method=method,
             seed=seed,
-            detail=f"of number {place}, in '/home/ada/outcomes/{place}.png'" if place % 7 == 0 else "",
+            detail=f"of number {index}, in '/home/ada/outcomes/{index}.png'" if index % 7 == 0 else "",
         )
-        for place in range(200)
+        for index in range(200)
         for method in METHODS
-        for seed in range(1 + (place % 3 == 0) * 4)
+        for seed in range(1 + (index % 3 == 0) * 4)
     ]
     chance.shuffle(records)
     return make_run(*records, finish=False)
@@ -365,22 +365,22 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Pat
     return make
 
 
-def columns_of(places: Any) -> pa.Table:
-    """Two scores for each place, as a sealed journal has them."""
+def columns_of(indices: Any) -> pa.Table:
+    """Two scores for each index, as a sealed journal has them."""
     texts = {
-        "edit": [f"edit-{place:09d}" for place in places],
-        "source": [f"images/{place // 10:08d}.png" for place in places],
-        "name": ["gain", "loss"] * (len(places) // 2),
-        "detail": [f"nothing like a cat in picture {place}" for place in places],
+        "edit": [f"edit-{index:09d}" for index in indices],
+        "source": [f"images/{index // 10:08d}.png" for index in indices],
+        "name": ["gain", "loss"] * (len(indices) // 2),
+        "detail": [f"nothing like a cat in picture {index}" for index in indices],
     }
     same = {"edit_type": "color", "method": "mine", "protocol": "toy", "source_path": "/s.png", "reason": "refused"}
     values = {
         **{name: pa.array(text, pa.string()) for name, text in texts.items()},
-        **{name: pa.array([text] * len(places), pa.string()) for name, text in same.items()},
-        "place": pa.array(places, pa.int32()),
-        **dict.fromkeys(("seed", "source_size", "source_changed_ns"), pa.array(np.zeros(len(places), np.int64))),
+        **{name: pa.array([text] * len(indices), pa.string()) for name, text in same.items()},
+        "index": pa.array(indices, pa.int32()),
+        **dict.fromkeys(("seed", "source_size", "source_changed_ns"), pa.array(np.zeros(len(indices), np.int64))),
     }
-    nothing = pa.nulls(len(places), pa.string())
+    nothing = pa.nulls(len(indices), pa.string())
     return pa.table([values.get(field.name, nothing).cast(field.type) for field in tables.SCORES], tables.SCORES)
 
 

@@ -79,27 +79,27 @@ def drawn(svg: str) -> ElementTree.Element:
 
 
 def named(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    return [each for each in svg if name in (each.get("class") or "").split()]
+    return [item for item in svg if name in (item.get("class") or "").split()]
 
 
 def test_a_profile_has_a_line_for_every_edit_type_and_the_others_in_gray() -> None:
     svg = drawn(plot_method_profile(table(), METHODS, "one"))
-    assert [each.text for each in named(svg, "label")] == ["all edits", "size", "color"]
-    assert [len(re.findall("h0", each.get("d") or "")) for each in named(svg, "others")] == [2, 1, 1]
+    assert [item.text for item in named(svg, "label")] == ["all edits", "size", "color"]
+    assert [len(re.findall("h0", item.get("d") or "")) for item in named(svg, "others")] == [2, 1, 1]
     assert [("unsure" in (dot.get("class") or "")) for dot in named(svg, "dot")] == [False, True, False]
     assert svg.get("aria-label") == "gain of one by edit type: all edits 0.200, size 0.200, color 0.200"
 
 
 def test_an_edit_type_has_a_line_for_every_method() -> None:
     svg = drawn(plot_type_profile(table(), METHODS, "size"))
-    assert [each.text for each in named(svg, "label")] == METHODS
-    assert [each.text for each in named(svg, "number")] == ["0.200", "0.900", "none"]
+    assert [item.text for item in named(svg, "label")] == METHODS
+    assert [item.text for item in named(svg, "number")] == ["0.200", "0.900", "none"]
     assert len(named(svg, "dot")) == 2
 
 
 def test_all_plots_of_a_score_share_one_axis() -> None:
     ends = {
-        tuple(each.text for each in named(drawn(plot), "end-label"))
+        tuple(item.text for item in named(drawn(plot), "end-label"))
         for plot in (
             *(plot_method_profile(table(), METHODS, m) for m in METHODS),
             plot_type_profile(table(), METHODS, "color"),

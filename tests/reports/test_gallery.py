@@ -40,10 +40,10 @@ def test_one_file_holds_everything(
     single = as_page(out)
     data = single.gallery
     assert len(data["edits"]) == len(page.gallery["edits"])
-    shown = {picture["small"] for picture in data["pictures"] if "small" in picture}
-    assert shown == set(data["embedded"])
+    rendered = {picture["small"] for picture in data["pictures"] if "small" in picture}
+    assert rendered == set(data["embedded"])
     assert all(address.startswith("data:image/jpeg;base64,") for address in data["embedded"].values())
-    assert "small images only" in single.section("gallery").said()
+    assert "small images only" in single.section("gallery").full_text()
     text = out.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
     assert re.findall(r".{20}https?://.{20}", text) == []
     assert "img-src data:;" in text
@@ -63,9 +63,9 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     assert with_pictures == set(worst_edits(Context(Run.open(scored[0])), 5))
     assert len(with_pictures) == 2
     assert {"problem": gallery.NOT_EMBEDDED} in data["pictures"]
-    told = "It has those of 2 of 6 edits, the worst by ssim_outside; the others have numbers only."
-    assert told in single.section("gallery").said()
-    assert told in caplog.text
+    output = "It has those of 2 of 6 edits, the worst by ssim_outside; the others have numbers only."
+    assert output in single.section("gallery").full_text()
+    assert output in caplog.text
 
 
 def test_the_worst_edits_count_by_their_worst_outcome(
@@ -134,8 +134,8 @@ def test_a_damaged_piece_of_evidence_is_told_in_its_place(
     record = make_record(source_image=stamp, edited_image=stamp, evidence=(damaged, {"note": "fine"}))
     (edit,) = as_page(report(make_run(record), out=tmp_path / "report", quiet=True)).gallery["edits"]
     (outcome,) = edit["outcomes"]
-    (told,) = outcome["damaged"]
-    assert told.startswith("A piece of evidence for gain is damaged and cannot be shown (")
+    (output,) = outcome["damaged"]
+    assert output.startswith("A piece of evidence for gain is damaged and cannot be shown (")
     assert outcome["notes"] == [{"note": "fine", "by": [0]}]
 
 
@@ -149,7 +149,7 @@ def test_unreadable_evidence_leaves_the_rest_of_the_page(
     for path in (run / "evidence").iterdir():
         path.write_bytes(b"broken")
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "No evidence can be displayed." in page.root.all("header", "top")[0].said()
+    assert "No evidence can be displayed." in page.root.all("header", "top")[0].full_text()
     assert len(page.gallery["edits"]) == 1
 
 
@@ -159,8 +159,8 @@ def test_all_evidence_is_that_of_every_record(
     pieces = [{"note": "first"}, {"note": "second"}]
     records = [make_record(edit, evidence=(piece,)) for edit, piece in zip("ab", pieces, strict=True)]
     run = Run.open(make_run(*records))
-    found = [(key.edit, name, json.loads(text)) for key, name, text in run.iter_evidence()]
-    assert found == [(e, name, piece) for e, piece in zip("ab", pieces, strict=True) for name in ("gain", "loss")]
+    results = [(key.edit, name, json.loads(text)) for key, name, text in run.iter_evidence()]
+    assert results == [(e, name, piece) for e, piece in zip("ab", pieces, strict=True) for name in ("gain", "loss")]
     assert {key for key, _, _ in run.iter_evidence()} == {record.key for record in records}
 
 
@@ -176,8 +176,8 @@ def decoded(address: str) -> Pixels:
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_map_becomes_a_picture_in_its_colors(signed: bool) -> None:
     numbers = NUMBERS * 2 - 1 if signed else NUMBERS
-    shown = decoded(as_data_url(Heat("edited", numbers, signed=signed)))
-    np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed=signed))
+    rendered = decoded(as_data_url(Heat("edited", numbers, signed=signed)))
+    np.testing.assert_array_equal(rendered, colored(np.rint(numbers * STEPS) / STEPS, signed=signed))
 
 
 def test_a_thousand_maps_stay_light() -> None:
@@ -205,7 +205,7 @@ def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(
     (outcome,) = edit["outcomes"]
     assert [mark["label"] for mark in edit["marks"]] == ["cat"]
     assert "marks" not in outcome
-    assert [(each["label"], each["of"], each["signed"]) for each in outcome["maps"]] == [
+    assert [(item["label"], item["of"], item["signed"]) for item in outcome["maps"]] == [
         ("where", "edited", False),
         ("less", "source", True),
     ]
@@ -229,8 +229,8 @@ def test_the_scale_beside_a_map_has_the_colors_of_the_map() -> None:
         kind: re.findall(r"rgb\((\d+) (\d+) (\d+) / ([\d.]+)\)", line)
         for kind, line in re.findall(r"\.map\.(plain|signed) \.colors (.*)", style)
     }
-    told = {kind: [(*map(int, stop[:3]), float(stop[3])) for stop in found] for kind, found in stops.items()}
-    assert told == {"plain": [stop[1:] for stop in ABOVE], "signed": [stop[1:] for stop in (*BELOW, *ABOVE)]}
+    output = {kind: [(*map(int, stop[:3]), float(stop[3])) for stop in results] for kind, results in stops.items()}
+    assert output == {"plain": [stop[1:] for stop in ABOVE], "signed": [stop[1:] for stop in (*BELOW, *ABOVE)]}
 
 
 PIECE = Scatter(
@@ -267,16 +267,16 @@ def test_a_damaged_scatter_is_told_in_its_place(
 
 
 @pytest.mark.parametrize(
-    ("instruction", "shown"),
+    ("instruction", "rendered"),
     [
         ("replace the horse with a zebra", "certain"),
         ("Can we have a blue airplane?", "uncertain"),
         ("make it nicer", "not parsed"),
     ],
 )
-def test_doubtful_readings_can_be_filtered(instruction: str, shown: str) -> None:
+def test_doubtful_readings_can_be_filtered(instruction: str, rendered: str) -> None:
     edit: dict[str, Any] = {"reading": parsed_to_json(understand(instruction))}
-    assert describe_parse(edit) == shown
+    assert describe_parse(edit) == rendered
 
 
 def test_an_edit_with_fields_of_its_own_was_not_read() -> None:

@@ -55,15 +55,15 @@ def test_pictures_shrink_to_the_longest_side_and_never_grow(photo: Pixels) -> No
     assert fitted(photo, 360) is photo
 
 
-def kept(pixels: Pixels, path: Path) -> ScoredImage:
+def remaining(pixels: Pixels, path: Path) -> ScoredImage:
     write_png(pixels, path)
     return ScoredImage(str(path), pixel_hash(pixels))
 
 
 def test_a_large_picture_gets_two_copies_and_a_small_one_is_its_own(tmp_path: Path, photo: Pixels) -> None:
     album = Album(tmp_path / "album")
-    large = album.source(kept(np.zeros((1500, 3000, 3), dtype=np.uint8), tmp_path / "large.png"))
-    small = album.source(kept(photo, tmp_path / "small.png"))
+    large = album.source(remaining(np.zeros((1500, 3000, 3), dtype=np.uint8), tmp_path / "large.png"))
+    small = album.source(remaining(photo, tmp_path / "small.png"))
     assert read_image(album.folder / large["large"]).shape == (LARGE // 2, LARGE, 3)
     assert read_image(album.folder / large["small"]).shape == (SMALL // 2, SMALL, 3)
     assert (large["width"], large["height"], large["frame"]) == (SMALL, SMALL // 2, [2828, 1414])
@@ -72,7 +72,7 @@ def test_a_large_picture_gets_two_copies_and_a_small_one_is_its_own(tmp_path: Pa
 
 
 def test_a_copy_looks_like_the_picture(tmp_path: Path, photo: Pixels) -> None:
-    placed = Album(tmp_path / "album").source(kept(photo, tmp_path / "a.png"))
+    placed = Album(tmp_path / "album").source(remaining(photo, tmp_path / "a.png"))
     copy = read_image(tmp_path / "album" / placed["large"]).astype(int)
     assert np.abs(copy - photo).mean() < 5
 
@@ -104,25 +104,25 @@ def test_only_what_is_used_stays(tmp_path: Path, photo: Pixels) -> None:
     (folder / "0123.jpg").write_bytes(b"of an earlier report")
     (folder / ".writing-0123.jpg").write_bytes(b"half")
     album = Album(folder)
-    placed = album.source(kept(photo, tmp_path / "a.png"))
+    placed = album.source(remaining(photo, tmp_path / "a.png"))
     album.finish()
     assert {path.name for path in folder.iterdir()} == {placed["small"], INDEX_FILE}
 
 
 def test_a_second_album_makes_nothing_again(tmp_path: Path, photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = kept(photo, tmp_path / "a.png"), kept(photo[::-1].copy(), tmp_path / "b.png")
+    files = remaining(photo, tmp_path / "a.png"), remaining(photo[::-1].copy(), tmp_path / "b.png")
     first = Album(tmp_path / "album")
-    told = first.source(files[0]), *first.edited(*files)
+    output = first.source(files[0]), *first.edited(*files)
     first.finish()
     monkeypatch.setattr("editgauge.reports.images.read_image", lambda _: pytest.fail("decoded again"))
     second = Album(tmp_path / "album")
-    assert (second.source(files[0]), *second.edited(*files)) == told
+    assert (second.source(files[0]), *second.edited(*files)) == output
     second.finish()
     assert len(list((tmp_path / "album").glob("*.jpg"))) == 3
 
 
 def test_a_changed_image_or_a_lost_copy_is_made_again(tmp_path: Path, photo: Pixels) -> None:
-    file, other = kept(photo, tmp_path / "a.png"), photo[::-1].copy()
+    file, other = remaining(photo, tmp_path / "a.png"), photo[::-1].copy()
     first = Album(tmp_path / "album")
     before = first.source(file)
     first.finish()
@@ -139,13 +139,13 @@ def test_a_changed_image_or_a_lost_copy_is_made_again(tmp_path: Path, photo: Pix
 def test_a_damaged_list_of_copies_only_costs_time(tmp_path: Path, photo: Pixels, content: str) -> None:
     (tmp_path / "album").mkdir()
     (tmp_path / "album" / INDEX_FILE).write_text(content)
-    assert "small" in Album(tmp_path / "album").source(kept(photo, tmp_path / "a.png"))
+    assert "small" in Album(tmp_path / "album").source(remaining(photo, tmp_path / "a.png"))
 
 
 def test_an_embedded_picture_is_in_the_page_itself(tmp_path: Path, photo: Pixels) -> None:
     album = EmbeddedAlbum()
     large = np.ascontiguousarray(np.tile(photo, (4, 4, 1)))
-    placed = album.source(kept(large, tmp_path / "a.png"))
+    placed = album.source(remaining(large, tmp_path / "a.png"))
     assert placed["small"] == placed["large"]
     assert max(placed["width"], placed["height"]) == EMBEDDED
     assert album.embedded[placed["small"]].startswith("data:image/jpeg;base64,/9j/")

@@ -49,13 +49,17 @@ def opened(*folders: Path) -> list[Run]:
 
 
 def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
-    (found,) = standings(opened(make("one", {"low": 0.1, "high": 0.8}), make("two", {"mid": 0.4})))
+    (results,) = standings(opened(make("one", {"low": 0.1, "high": 0.8}), make("two", {"mid": 0.4})))
 
-    assert found.players == ["high", "mid", "low"]
-    assert [str(found.ranks["toy", "gain", player]) for player in found.players] == ["1 [1-1]", "2 [2-2]", "3 [3-3]"]
-    assert explain_incomparable([found]) == []
-    assert [table.spec.name for table in found.tables] == ["gain", "loss"]
-    assert all(("toy", "loss", player) not in found.ranks for player in found.players)
+    assert results.players == ["high", "mid", "low"]
+    assert [str(results.ranks["toy", "gain", player]) for player in results.players] == [
+        "1 [1-1]",
+        "2 [2-2]",
+        "3 [3-3]",
+    ]
+    assert explain_incomparable([results]) == []
+    assert [table.spec.name for table in results.tables] == ["gain", "loss"]
+    assert all(("toy", "loss", player) not in results.ranks for player in results.players)
 
 
 def test_the_source_itself_has_no_place(make_record: Callable[..., JournalEntry], make_run: Make) -> None:
@@ -81,15 +85,15 @@ def test_the_source_itself_has_no_place(make_record: Callable[..., JournalEntry]
 
 
 def test_methods_that_cannot_be_told_apart_may_have_either_place(make: Make) -> None:
-    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5})))
+    (results,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5})))
 
-    assert {str(rank) for rank in found.ranks.values()} == {"1 [1-2]"}
+    assert {str(rank) for rank in results.ranks.values()} == {"1 [1-2]"}
 
 
 def test_a_method_that_two_runs_have_is_told_apart_by_its_run(make: Make) -> None:
-    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"mine": 0.7, "new": 0.1})))
+    (results,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"mine": 0.7, "new": 0.1})))
 
-    assert found.players == ["mine (two)", "mine (one)", "new"]
+    assert results.players == ["mine (two)", "mine (one)", "new"]
 
 
 @pytest.mark.parametrize(
@@ -101,30 +105,32 @@ def test_a_method_that_two_runs_have_is_told_apart_by_its_run(make: Make) -> Non
     ],
 )
 def test_what_cannot_be_compared_gets_a_table_of_its_own(change: dict[str, Any], why: str, make: Make) -> None:
-    found = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.9}, **change)))
+    results = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.9}, **change)))
 
-    assert [each.players for each in found] == [["mine"], ["theirs"]]
-    assert explain_incomparable(found) == [f"two cannot be compared with one by toy: {why}."]
+    assert [result.players for result in results] == [["mine"], ["theirs"]]
+    assert explain_incomparable(results) == [f"two cannot be compared with one by toy: {why}."]
 
 
 def test_other_rules_cannot_be_compared(make: Make) -> None:
     one = make("one", {"mine": 0.5})
     rules = replace(Run.open(one).manifest.protocols["toy"], version="2")
 
-    found = standings(opened(one, make("two", {"theirs": 0.9}, protocols={"toy": rules})))
-    assert explain_incomparable(found) == ["two cannot be compared with one by toy: different rules (version 2 and 1)."]
+    results = standings(opened(one, make("two", {"theirs": 0.9}, protocols={"toy": rules})))
+    assert explain_incomparable(results) == [
+        "two cannot be compared with one by toy: different rules (version 2 and 1)."
+    ]
 
 
 def test_other_source_pixels_are_warned_of(make: Make) -> None:
-    (found,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5}, pixels="bbb")))
+    (results,) = standings(opened(make("one", {"mine": 0.5}), make("two", {"theirs": 0.5}, pixels="bbb")))
 
-    assert found.warnings == [f"two has other source pixels than one for {SOURCES} edits: compare with care."]
+    assert results.warnings == [f"two has other source pixels than one for {SOURCES} edits: compare with care."]
 
 
 def test_an_unfinished_run_is_warned_of(make: Make) -> None:
-    (found,) = standings(opened(make("one", {"mine": 0.5}, finish=False)))
+    (results,) = standings(opened(make("one", {"mine": 0.5}, finish=False)))
 
-    assert found.warnings == ["one is not finished; its numbers may still change."]
+    assert results.warnings == ["one is not finished; its numbers may still change."]
 
 
 def test_the_page_holds_all_of_it_and_escapes_names(
@@ -140,14 +146,14 @@ def test_the_page_holds_all_of_it_and_escapes_names(
     assert file == tmp_path / "board" / "leaderboard.html"
     page = as_page(file)
     assert page.root.all("b", "mine") == []
-    said = page.root.said()
-    assert "3 runs in 2 tables" in said
-    assert "<b>mine" in said
-    assert "Not all runs are comparable." in said
-    assert "three cannot be compared with one, two by toy: different benchmarks." in said
+    text = page.root.full_text()
+    assert "3 runs in 2 tables" in text
+    assert "<b>mine" in text
+    assert "Not all runs are comparable." in text
+    assert "three cannot be compared with one, two by toy: different benchmarks." in text
     first = page.root.all("table")[0]
-    assert [row.all("th")[0].said() for row in first.all("tbody")[0].all("tr")] == ["theirs", "<b>mine"]
-    assert "30 unscored: refused" in said
+    assert [row.all("th")[0].full_text() for row in first.all("tbody")[0].all("tr")] == ["theirs", "<b>mine"]
+    assert "30 unscored: refused" in text
 
 
 def test_a_leaderboard_can_be_refreshed_and_touches_no_page_of_others(make: Make, tmp_path: Path) -> None:

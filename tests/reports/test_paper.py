@@ -37,7 +37,7 @@ def run(make_run: MakeRun, make_record: Make) -> Path:
 def test_the_methods_section_names_everything(run: Path) -> None:
     text = export(run, format="methods-text").decode()
 
-    for told in (
+    for output in (
         *("benchmark toys", "2 edits of 2 source images", "2 methods were evaluated: one_a and 猫", "toy, version 3"),
         *("Doe & Roe, 2024", "gain (higher is better); loss (lower is better)", "- 50 % of it is guessed."),
         *(
@@ -51,7 +51,7 @@ def test_the_methods_section_names_everything(run: Path) -> None:
         *("EditGauge 0.1.0", "numpy 2.0.0", "Of 6 scores, 1 has no value"),
         Run.open(run).manifest.edits_sha256[:12],
     ):
-        assert told in text, told
+        assert output in text, output
 
 
 def test_markdown_and_latex_say_the_same(run: Path) -> None:
@@ -80,8 +80,8 @@ def test_no_folder_of_the_machine_is_told(make_run: MakeRun, make_record: Make) 
 def test_the_folder_for_a_paper(run: Path, tmp_path: Path) -> None:
     listed = export(run, format="paper", out=tmp_path / "paper").decode().splitlines()
 
-    found = sorted(str(path.relative_to(tmp_path / "paper")) for path in (tmp_path / "paper").rglob("*.*"))
-    assert found == listed
+    results = sorted(str(path.relative_to(tmp_path / "paper")) for path in (tmp_path / "paper").rglob("*.*"))
+    assert results == listed
     assert {"methods.md", "methods.tex", "methods.txt", "tables.md", "tables.tex"} <= set(listed)
     svgs = [name for name in listed if name.endswith(".svg")]
     assert len(svgs) == 2 * (1 + 1 + 2) + 3  # of both scores: all edits, heat map, two methods; and the edit types
@@ -99,7 +99,7 @@ def test_a_figure_stands_alone(run: Path, tmp_path: Path) -> None:
         assert "var(" not in text
         assert "href" not in text
         assert root.findtext(f"{{{NAMESPACE}}}title")
-        assert all(each.get("fill") and each.get("font-size") for each in root.iter(f"{{{NAMESPACE}}}text"))
+        assert all(item.get("fill") and item.get("font-size") for item in root.iter(f"{{{NAMESPACE}}}text"))
 
 
 def test_a_pdf_for_every_figure_whose_names_the_font_knows(run: Path, tmp_path: Path) -> None:
@@ -132,5 +132,5 @@ def test_a_folder_is_asked_for(run: Path, tmp_path: Path) -> None:
 def test_the_command_says_where_it_lies(
     run: Path, tmp_path: Path, editgauge: Callable[..., CompletedProcess[str]]
 ) -> None:
-    told = editgauge("export", run, "--format", "paper", "--out", tmp_path / "paper").stdout
-    assert told.endswith(f"files in {tmp_path / 'paper'}: methods, tables and figures.\n")
+    output = editgauge("export", run, "--format", "paper", "--out", tmp_path / "paper").stdout
+    assert output.endswith(f"files in {tmp_path / 'paper'}: methods, tables and figures.\n")

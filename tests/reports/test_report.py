@@ -32,9 +32,9 @@ NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"
 
 def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: Page) -> None:
     tables = page.section("summary").all("details", "score")
-    shown = {
-        table.all("summary")[0].said(): [
-            [float(each.attributes["value"] or "") for each in cell.all("data")]
+    rendered = {
+        table.all("summary")[0].full_text(): [
+            [float(item.attributes["value"] or "") for item in cell.all("data")]
             for row in table.all("tbody")[0].all("tr")
             for cell in row.all("td")
         ]
@@ -43,8 +43,8 @@ def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: P
     run = Run.open(scored[0])
     cells = {(cell.spec.name, cell.edit_type, cell.method): cell.mean for cell in summarize(run)}
     kinds = ["all", *dict.fromkeys(cell.edit_type for cell in summarize(run) if cell.edit_type != "all")]
-    assert len(shown) == 12
-    for name, numbers in shown.items():
+    assert len(rendered) == 12
+    for name, numbers in rendered.items():
         score = name.removeprefix("preservation: ")
         means = [cells[score, kind, method] for kind in kinds for method in run.manifest.methods]
         expected = [[v for v in (m.value, m.low, m.high) if v is not None] if m else [] for m in means]
@@ -54,58 +54,58 @@ def test_the_numbers_are_those_of_the_summary(scored: tuple[Path, Path], page: P
 def test_the_overview_has_a_row_for_every_method_and_marks_with_numbers(scored: tuple[Path, Path], page: Page) -> None:
     rows = page.section("overview").all("tbody")[0].all("tr")
     cells = {(c.method, c.spec.name): c.mean for c in summarize(Run.open(scored[0])) if c.edit_type == "all"}
-    assert [row.all("bdi")[0].said() for row in rows] == ["soft", NASTY_METHOD]
+    assert [row.all("bdi")[0].full_text() for row in rows] == ["soft", NASTY_METHOD]
     for row, method in zip(rows, ("soft", NASTY_METHOD), strict=True):
         [cell] = row.all("td")
         mean = cells[method, "ssim_outside"]
         assert mean
         assert float(cell.all("data", "mean")[0].attributes["value"] or "") == mean.value
         assert len(row.all("svg", "mark")) == 1
-    assert "rest kept preservation/ssim_outside ↑ higher is better" in page.section("overview").said()
+    assert "rest kept preservation/ssim_outside ↑ higher is better" in page.section("overview").full_text()
 
 
 def test_outcomes_are_counted(page: Page) -> None:
     [basis] = page.section("overview").all("p", "basis")
-    assert basis.said() == "12 outcomes: 10 fully scored, 0 partly scored, 2 unscored."
+    assert basis.full_text() == "12 outcomes: 10 fully scored, 0 partly scored, 2 unscored."
     assert not page.root.all("p", "warning")[:-1], "only the note for readers without JavaScript"
 
 
 def test_what_is_unscored_is_shown_with_its_reasons(page: Page) -> None:
     first_cells = page.section("summary").all("tbody")[0].all("tr")[0].all("td")
-    assert first_cells[1].all("span", "missing")[0].said() == (
+    assert first_cells[1].all("span", "missing")[0].full_text() == (
         "5 unscored (not applicable: 3, missing outcome: 1, unreadable image: 1)"
     )
-    said = page.section("unscored").said()
+    text = page.section("unscored").full_text()
     for words in ("missing_outcome", "The method gave no image for this edit.", "unreadable_image", "not_applicable"):
-        assert words in said
-    links = [each.attributes["href"] for each in page.section("unscored").all("a")]
+        assert words in text
+    links = [item.attributes["href"] for item in page.section("unscored").all("a")]
     assert "#edit-edit-001" in links
 
 
 def test_few_source_images_are_marked(page: Page) -> None:
     assert page.section("summary").all("sup", "few")
-    assert f"fewer than {FEW_SOURCES} source images" in page.section("summary").said()
+    assert f"fewer than {FEW_SOURCES} source images" in page.section("summary").full_text()
 
 
 def test_only_the_first_table_is_open_without_javascript(page: Page) -> None:
     tables = page.section("summary").all("details", "score")
     assert ["open" in table.attributes for table in tables] == [True, *[False] * 11]
-    choices = [each.attributes["value"] for each in page.root.all("nav", "bar")[0].all("option")]
+    choices = [item.attributes["value"] for item in page.root.all("nav", "bar")[0].all("option")]
     assert sorted(choices, key=str) == sorted((table.attributes["data-score"] for table in tables), key=str)
     for name in ("heat_map", "methods", "edit_types"):
-        shown = [each for each in page.section(name).all("div", "of-score") if "hidden" not in each.attributes]
-        assert {each.attributes["data-score"] for each in shown} == {tables[0].attributes["data-score"]}
+        rendered = [item for item in page.section(name).all("div", "of-score") if "hidden" not in item.attributes]
+        assert {item.attributes["data-score"] for item in rendered} == {tables[0].attributes["data-score"]}
 
 
 def test_the_gallery_shows_every_edit_with_every_outcome(page: Page, report_folder: Path) -> None:
     gallery = page.gallery
     assert [edit["id"] for edit in gallery["edits"]] == [f"edit-00{number}" for number in range(6)]
-    assert all([each["method"] for each in edit["outcomes"]] == ["soft", NASTY_METHOD] for edit in gallery["edits"])
+    assert all([item["method"] for item in edit["outcomes"]] == ["soft", NASTY_METHOD] for edit in gallery["edits"])
     used = [
         number
         for edit in gallery["edits"]
-        for each in edit["outcomes"]
-        for number in (edit["source"], each["edited"], each.get("difference", edit["source"]))
+        for item in edit["outcomes"]
+        for number in (edit["source"], item["edited"], item.get("difference", edit["source"]))
     ]
     assert set(used) == set(range(len(gallery["pictures"])))
     named = {picture[size] for picture in gallery["pictures"] for size in ("small", "large") if size in picture}
@@ -122,8 +122,8 @@ def test_a_picture_that_is_missing_or_unreadable_has_a_placeholder(page: Page) -
     assert "is not an image" in gallery["pictures"][damaged["edited"]]["problem"]
     assert "difference" not in missing
     reasons = gallery["unscored"]
-    assert {reasons[place][0] for (place,) in missing["values"]} == {"missing_outcome"}
-    assert {reasons[place][0] for (place,) in damaged["values"]} == {"unreadable_image"}
+    assert {reasons[index][0] for (index,) in missing["values"]} == {"missing_outcome"}
+    assert {reasons[index][0] for (index,) in damaged["values"]} == {"unreadable_image"}
     assert missing["status"] == damaged["status"] == "unscored"
 
 
@@ -131,13 +131,13 @@ def test_no_path_of_this_machine_is_told(scored: tuple[Path, Path], tmp_path: Pa
     run, second = scored
     (second / "edit-002.png").rename(second / "away.png")
     try:
-        told = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
+        output = report(run, out=tmp_path / "report", quiet=True).read_text("utf-8")
     finally:
         (second / "away.png").rename(second / "edit-002.png")
-    assert str(run.parent) not in told
-    assert str(tmp_path) not in told
-    assert "…/outcomes-4/edit-003.png" in told
-    assert "…/outcomes-4/edit-002.png" in told
+    assert str(run.parent) not in output
+    assert str(tmp_path) not in output
+    assert "…/outcomes-4/edit-003.png" in output
+    assert "…/outcomes-4/edit-002.png" in output
 
 
 def test_an_edit_type_without_a_score_is_a_line_and_no_empty_column_or_panel(
@@ -152,16 +152,16 @@ def test_an_edit_type_without_a_score_is_a_line_and_no_empty_column_or_panel(
     )
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
     gain, loss = page.section("heat_map").all("div", "of-score")
-    assert [each.said() for each in gain.all("thead")[0].all("th")] == ["Method", "all edits", "color"]
-    assert gain.all("p", "folded")[0].said() == "no score for: style"
-    assert [each.said() for each in loss.all("thead")[0].all("th")] == ["Method", "all edits", "color", "style"]
+    assert [item.full_text() for item in gain.all("thead")[0].all("th")] == ["Method", "all edits", "color"]
+    assert gain.all("p", "folded")[0].full_text() == "no score for: style"
+    assert [item.full_text() for item in loss.all("thead")[0].all("th")] == ["Method", "all edits", "color", "style"]
     assert not loss.all("p", "folded")
-    panels = {each.attributes["id"]: each for each in page.section("edit_types").all("article", "panel")}
+    panels = {item.attributes["id"]: item for item in page.section("edit_types").all("article", "panel")}
     assert [name for name, panel in panels.items() if "hidden" in panel.attributes] == ["type-style"]
-    drawn = [each.attributes["data-score"] for each in panels["type-style"].all("div", "of-score")]
+    drawn = [item.attributes["data-score"] for item in panels["type-style"].all("div", "of-score")]
     assert drawn == ["toy/loss"]
     (folded,) = page.section("edit_types").all("p", "folded")
-    assert folded.said() == "no score for: style"
+    assert folded.full_text() == "no score for: style"
 
 
 def test_a_picture_that_changed_or_went_since_is_told(
@@ -176,10 +176,10 @@ def test_a_picture_that_changed_or_went_since_is_told(
     finally:
         (second / "edit-000.png").write_bytes(before)
         (second / "away.png").rename(second / "edit-002.png")
-    shown = [[gallery["pictures"][each["edited"]] for each in edit["outcomes"]] for edit in gallery["edits"]]
-    assert shown[0][1]["changed"] is True
-    assert "changed" not in shown[0][0]
-    assert "There is no image" in shown[2][1]["problem"]
+    rendered = [[gallery["pictures"][item["edited"]] for item in edit["outcomes"]] for edit in gallery["edits"]]
+    assert rendered[0][1]["changed"] is True
+    assert "changed" not in rendered[0][0]
+    assert "There is no image" in rendered[2][1]["problem"]
 
 
 def test_texts_of_the_run_are_inert(page: Page) -> None:
@@ -202,10 +202,10 @@ def test_no_request_can_leave_the_page(page: Page, report_folder: Path) -> None:
     for path in texts:
         content = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert re.findall(r".{20}(?:https?:)?//.{20}", content) == []
-    (policy,) = [each.attributes["content"] or "" for each in page.root.all("meta") if "http-equiv" in each.attributes]
+    (policy,) = [item.attributes["content"] or "" for item in page.root.all("meta") if "http-equiv" in item.attributes]
     assert policy.startswith("default-src 'none'; ")
-    for each in (page.root.all("style")[0], page.root.all("script")[0], page.root.all("script")[-1]):
-        pinned = base64.b64encode(hashlib.sha256(each.text.encode()).digest()).decode()
+    for item in (page.root.all("style")[0], page.root.all("script")[0], page.root.all("script")[-1]):
+        pinned = base64.b64encode(hashlib.sha256(item.text.encode()).digest()).decode()
         assert f"'sha256-{pinned}'" in policy
     assert "unsafe" not in policy
 
@@ -246,7 +246,10 @@ def test_an_unfinished_run_says_so(
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "This run is not finished. 25% of the planned scores are done (1 of 4)" in page.root.all("header")[0].said()
+    assert (
+        "This run is not finished. 25% of the planned scores are done (1 of 4)"
+        in page.root.all("header")[0].full_text()
+    )
 
 
 def test_a_run_without_any_score_makes_a_page(
@@ -257,10 +260,10 @@ def test_a_run_without_any_score_makes_a_page(
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "No outcome has a score." in page.section("overview").said()
-    assert "no score 1 unscored: refused" in page.section("summary").said()
+    assert "No outcome has a score." in page.section("overview").full_text()
+    assert "no score 1 unscored: refused" in page.section("summary").full_text()
     empty = as_page(report(make_run(name="empty", finish=False), out=tmp_path / "empty-report", quiet=True))
-    assert "Every outcome has every score" in empty.section("unscored").said()
+    assert "Every outcome has every score" in empty.section("unscored").full_text()
 
 
 def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
@@ -363,13 +366,13 @@ def made(
 
 
 def sections(page: Page) -> list[str | None]:
-    return [each.attributes["id"] for each in page.root.all("section")]
+    return [item.attributes["id"] for item in page.root.all("section")]
 
 
 def test_the_built_in_sections_come_in_their_order_and_every_tab_has_a_link(made: Callable[[], Page]) -> None:
     page = made()
     assert sections(page) == SHOWN
-    links = [each.attributes["href"] for each in page.root.all("nav")[0].all("a")]
+    links = [item.attributes["href"] for item in page.root.all("nav")[0].all("a")]
     assert links == ["#overview", "#gallery", "#heat_map", "#methods", "#summary", "#unscored", "#measured"]
 
 
@@ -380,8 +383,8 @@ def test_a_section_of_a_third_party_is_shown_in_its_place(
     page = made()
     assert sections(page)[:4] == ["overview", "gallery", "cost", "heat_map"]
     assert "silent" not in sections(page)
-    assert page.section("cost").said() == "What it cost 1 by <mine>"
-    assert "What it cost" in page.root.all("nav")[0].said()
+    assert page.section("cost").full_text() == "What it cost 1 by <mine>"
+    assert "What it cost" in page.root.all("nav")[0].full_text()
 
 
 def test_a_section_that_forgets_to_mark_its_text_is_escaped(
@@ -394,7 +397,7 @@ def test_a_section_that_forgets_to_mark_its_text_is_escaped(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "output"),
     [
         ("clumsy", "RuntimeError: <i>oh</i>"),
         ("not_there", "could not be imported"),
@@ -402,14 +405,14 @@ def test_a_section_that_forgets_to_mark_its_text_is_escaped(
     ],
 )
 def test_a_section_that_fails_says_so_and_spoils_nothing(
-    name: str, told: str, install: Callable[..., None], made: Callable[[], Page]
+    name: str, output: str, install: Callable[..., None], made: Callable[[], Page]
 ) -> None:
     install(name)
     page = made()
     assert sections(page) == [*SHOWN, f"failed-{name}"]
-    failed = page.section(f"failed-{name}").said()
+    failed = page.section(f"failed-{name}").full_text()
     assert "from costs, could not be made" in failed
-    assert told in failed
+    assert output in failed
 
 
 def test_every_built_in_section_is_what_it_is_called(
@@ -430,10 +433,10 @@ def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path])
 
 
 def test_a_row_for_every_mean(run: Path) -> None:
-    told = [dict(zip(MEAN_COLUMNS, mean_row(cell), strict=True)) for cell in Context(Run.open(run)).cells]
+    output = [dict(zip(MEAN_COLUMNS, mean_row(cell), strict=True)) for cell in Context(Run.open(run)).cells]
 
-    gain = next(row for row in told if (row["score"], row["edit_type"]) == ("gain", "all"))
-    loss = next(row for row in told if (row["score"], row["edit_type"]) == ("loss", "all"))
+    gain = next(row for row in output if (row["score"], row["edit_type"]) == ("gain", "all"))
+    loss = next(row for row in output if (row["score"], row["edit_type"]) == ("loss", "all"))
     assert (gain["mean"], gain["n"], gain["unscored"]) == (0.6, 2, 0)
     assert (loss["mean"], loss["n"], loss["unscored"]) == (None, 0, 2)
 

@@ -58,14 +58,14 @@ def test_primary_scores_come_first_and_nothing_is_lost() -> None:
 def test_a_method_without_outcomes_has_an_empty_place() -> None:
     (table,) = score_tables([cell(), cell(edit_type="size")], ["mine", "other"], ["size"])
     assert list(table.rows) == [ALL, "size"]
-    assert [shown is None for shown in table.rows["size"]] == [False, True]
+    assert [rendered is None for rendered in table.rows["size"]] == [False, True]
 
 
 def test_shades_go_from_worst_to_best_in_either_direction() -> None:
     for higher in (True, False):
         cells = [cell(value=value, method=str(value), higher=higher) for value in (0.0, 0.5, 1.0)]
         (table,) = overview(cells, ["0.0", "0.5", "1.0"])
-        shades = [shown.shade for shown in table.rows[ALL] if shown]
+        shades = [rendered.shade for rendered in table.rows[ALL] if rendered]
         assert shades == sorted(shades, reverse=not higher)
         assert {0, SHADES - 1} <= set(shades)
 
@@ -83,10 +83,10 @@ def test_few_source_images_are_marked() -> None:
 
 def test_a_cell_without_a_score_says_why() -> None:
     (table,) = score_tables([cell(value=None)], ["mine"], [])
-    (shown,) = table.rows[ALL]
-    assert shown
-    assert shown.mark is None
-    assert shown.unscored == "2 unscored: refused"
+    (rendered,) = table.rows[ALL]
+    assert rendered
+    assert rendered.mark is None
+    assert rendered.unscored == "2 unscored: refused"
 
 
 def test_nothing_at_all() -> None:

@@ -49,11 +49,11 @@ def ratings(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def choices(tmp_path: Path) -> Path:
-    told = [
+    output = [
         {"edit": f"e{n}", "first": "one", "second": "two", "chosen": "tie" if n < 4 else "first"} for n in range(EDITS)
     ]
     path = tmp_path / "choices.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in told))
+    path.write_text("".join(json.dumps(item) + "\n" for item in output))
     return path
 
 
@@ -77,13 +77,13 @@ def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choice
 
 
 def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:
-    found = agree(run, ratings=ratings)
-    table, _ = people_tables(found)
-    told = found.rated[0].levels["pooled"].spearman
+    results = agree(run, ratings=ratings)
+    table, _ = people_tables(results)
+    output = results.rated[0].levels["pooled"].spearman
 
-    assert table.rows[0].cells[0].text == f"{told.value:.2f}"
-    assert table.rows[0].cells[0].interval == f"[{told.low:.2f}, {told.high:.2f}]"
-    assert table.rows[0].cells[0].n == told.n
+    assert table.rows[0].cells[0].text == f"{output.value:.2f}"
+    assert table.rows[0].cells[0].interval == f"[{output.low:.2f}, {output.high:.2f}]"
+    assert table.rows[0].cells[0].n == output.n
 
 
 def test_the_section_is_there_only_when_people_spoke(
@@ -93,9 +93,9 @@ def test_the_section_is_there_only_when_people_spoke(
     section = page.section("agreement")
     assert len(section.all("svg", "profile")) == 2, "an order of two methods has no correlation to draw"
     assert len(section.all("table", "people")) == 4
-    assert "Ratings: 48 of outcomes of this run; 1 about other outcomes, excluded." in section.said()
+    assert "Ratings: 48 of outcomes of this run; 1 about other outcomes, excluded." in section.full_text()
     without = as_page(report(run, out=tmp_path / "without", quiet=True))
-    assert "agreement" not in [each.attributes["id"] for each in without.root.all("section")]
+    assert "agreement" not in [element.attributes["id"] for element in without.root.all("section")]
 
 
 def test_triplets_and_judges_have_their_rows(
@@ -119,7 +119,7 @@ def test_triplets_and_judges_have_their_rows(
         for n in range(EDITS)
         for other in ("same", "new")
     ]
-    (tmp_path / "judge.jsonl").write_text("".join(json.dumps(each) + "\n" for each in verdicts))
+    (tmp_path / "judge.jsonl").write_text("".join(json.dumps(verdict) + "\n" for verdict in verdicts))
     roles = "good=ours,preserved=same,modified=new"
     (table,) = people_tables(agree(make_run(*records), triplets=roles, judge_choices=[tmp_path / "judge.jsonl"]))
     assert [name for name, _ in table.columns] == ["both", "over same", "over new", "p", "color", "style"]
@@ -146,14 +146,14 @@ def test_where_score_and_people_disagree_pictures_stand_side_by_side_with_the_re
     values = {n: n % 12 for n in range(EDITS)} | {5: 11.5}
     rows = [f"e{n},{method},{value},{rater}" for n, value in values.items() for method in ("one",) for rater in "ab"]
     ratings.write_text("\n".join(["edit,method,value,rater", *rows]) + "\n")
-    found = agree(run, ratings=ratings)
-    (shown,) = disputes(found, Run.open(run))
-    assert (shown.spec.name, shown.outcomes) == ("gain", EDITS - 1)
-    harder = dict(shown.sides)["The score is harder than people"]
+    results = agree(run, ratings=ratings)
+    (rendered,) = disputes(results, Run.open(run))
+    assert (rendered.spec.name, rendered.outcomes) == ("gain", EDITS - 1)
+    harder = dict(rendered.sides)["The score is harder than people"]
     assert harder[0].outcome.edit == "e5"
     assert harder[0].people == "11.50 (11.5, 11.5), above 98%"
 
     section = as_page(report(run, out=tmp_path / "report", ratings=ratings, quiet=True)).section("agreement")
     first, *_ = section.all("ul", "disputed")
-    assert "11.50 (11.5, 11.5), above 98%" in section.said()
+    assert "11.50 (11.5, 11.5), above 98%" in section.full_text()
     assert {link.attributes["data-method"] for link in first.all("a")} == {"one"}

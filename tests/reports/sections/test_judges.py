@@ -29,11 +29,11 @@ def judged(make_record: Callable[..., JournalEntry], answers: dict[str, dict[str
             {"success": value},
             protocol=f"rubric:viescore[{judge}]",
             source=f"{edit}.png",
-            place=place,
+            place=index,
             evidence=({"note": f"{judge} gives success {value:g}: it is {edit}."}, {"note": "something else"}),
         )
         for judge, values in answers.items()
-        for place, (edit, value) in enumerate(values.items())
+        for index, (edit, value) in enumerate(values.items())
     ]
 
 

@@ -43,12 +43,12 @@ def test_a_score_is_drawn_over_the_option_in_the_order_of_its_values(
 ) -> None:
     page = report(run, out=tmp_path / "out", quiet=True).read_text("utf-8")
     assert 'aria-label="gain over eta: 0.8 0.245, 1 0.545, 1.2 0.945"' in page
-    assert "imagic" in as_page(tmp_path / "out" / "index.html").section("sweep").said()
+    assert "imagic" in as_page(tmp_path / "out" / "index.html").section("sweep").full_text()
 
 
 def test_the_plot_is_a_figure_of_its_own_too(run: Path) -> None:
-    found = write_figures(Run.open(run))
-    drawn = found["figures/toy-gain/sweep-1-imagic-eta.svg"].decode()
+    results = write_figures(Run.open(run))
+    drawn = results["figures/toy-gain/sweep-1-imagic-eta.svg"].decode()
     assert "gain over eta" in drawn
     assert drawn.count("<circle") == 3
     assert "class=" not in drawn
@@ -74,10 +74,10 @@ def test_what_making_the_outcomes_took_stands_with_the_method(
 ) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "method.json").write_text(json.dumps({"card": CARD | REST}))
-    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("methods").said()
+    output = as_page(report(run, out=tmp_path / "out", quiet=True)).section("methods").full_text()
     line = "1.5 s per edit (median), 2.50 GB of memory, 2 of 12 failed (2 refused), cost 0.4"
-    assert told.count("Editing:") == 1
-    assert line in told
+    assert output.count("Editing:") == 1
+    assert line in output
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"card": 3}', '{"card": {"outcomes": 1}}'])
@@ -113,13 +113,13 @@ def test_options_that_make_a_difference_stand_side_by_side(
     tmp_path: Path,
 ) -> None:
     page = as_page(report(made(make_record, make_run, 1.0), out=tmp_path / "out", quiet=True))
-    told = page.section("variants").said()
+    output = page.section("variants").full_text()
 
-    assert "as it is" in told
-    assert "[delta=25]" in told
-    assert "0.50" in told
-    assert "1.00" in told
-    assert "other" not in told  # it has no other options
+    assert "as it is" in output
+    assert "[delta=25]" in output
+    assert "0.50" in output
+    assert "1.00" in output
+    assert "other" not in output  # it has no other options
 
 
 def test_scores_of_one_name_are_told_apart_by_their_protocol(
@@ -147,10 +147,10 @@ def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
         ],
     )
 
-    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("sets").said()
-    assert "12.346 n 40" in told
-    assert "unscored" in told
-    assert "40 pictures are few." in told
+    output = as_page(report(run, out=tmp_path / "out", quiet=True)).section("sets").full_text()
+    assert "12.346 n 40" in output
+    assert "unscored" in output
+    assert "40 pictures are few." in output
     assert Run.open(run).sets[0].value == 12.3456
 
 
@@ -163,18 +163,18 @@ def test_ways_of_aggregating_stand_side_by_side_with_the_papers_own_marked(
     kinds = ["size"] * 18 + ["color"] * 2
     records = [
         make_record(
-            f"e{place}",
+            f"e{index}",
             {"edit": float(kind == "size")},
             protocol="editval",
-            place=place,
-            source=f"{place}.png",
+            place=index,
+            source=f"{index}.png",
             edit_type=kind,
         )
-        for place, kind in enumerate(kinds)
+        for index, kind in enumerate(kinds)
     ]
     run = make_run(*records, protocols={"editval": EDIT})
 
-    told = as_page(report(run, out=tmp_path / "out", quiet=True)).section("aggregations").said()
-    assert "0.900" in told  # every outcome counts once
-    assert "0.500" in told  # every edit type counts once
-    assert "by type the paper's" in told
+    output = as_page(report(run, out=tmp_path / "out", quiet=True)).section("aggregations").full_text()
+    assert "0.900" in output  # every outcome counts once
+    assert "0.500" in output  # every edit type counts once
+    assert "by type the paper's" in output

@@ -53,11 +53,11 @@ def test_methods_stand_side_by_side_with_the_total_last(context: Context) -> Non
 
 
 def test_trials_are_told_with_deviation_and_interval(context: Context) -> None:
-    told = trials.render(context)
-    assert told is not None
-    assert "2 sets of tasks" in told
-    assert '<h3><code>edit</code> <span class="n">unibench-detect</span></h3>' in told
-    assert '0.300 ± 0.141 <span class="interval">[0.000, 1.000]</span>' in told
+    output = trials.render(context)
+    assert output is not None
+    assert "2 sets of tasks" in output
+    assert '<h3><code>edit</code> <span class="n">unibench-detect</span></h3>' in output
+    assert '0.300 ± 0.141 <span class="interval">[0.000, 1.000]</span>' in output
 
 
 def test_other_protocols_and_single_trials_have_no_such_sections(
@@ -91,17 +91,19 @@ def test_captions_are_grouped_by_action_and_by_what_people_say(
 ) -> None:
     scores = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("main_matched", "mp", "hr", "differences"))
     entry = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=scores)
-    told = {
+    output = {
         "done": ({"main_matched": 1.0, "mp": 0.5, "hr": 0.0, "differences": 3.0}, ("Add", 3)),
         "unexpected": ({"main_matched": 0.0, "mp": 0.1, "hr": 1.0, "differences": 1.0}, ("Remove", 2)),
         "not done": ({"main_matched": 0.0, "mp": 0.0, "hr": "not_applicable", "differences": 0.0}, ("Remove", 0)),
         "disputed": ({"main_matched": 0.0, "mp": 0.0, "hr": 1.0, "differences": 1.0}, ("Remove", None)),
     }
     records = [
-        make_record(edit, values, protocol=NAME, source=f"{edit}.png", place=place)
-        for place, (edit, (values, _)) in enumerate(told.items())
+        make_record(edit, values, protocol=NAME, source=f"{edit}.png", place=index)
+        for index, (edit, (values, _)) in enumerate(output.items())
     ]
-    extras = {edit: {"action": action, "majority": {"accuracy": level}} for edit, (_, (action, level)) in told.items()}
+    extras = {
+        edit: {"action": action, "majority": {"accuracy": level}} for edit, (_, (action, level)) in output.items()
+    }
     run = Run.open(make_run(*records, protocols={NAME: entry}, extras=extras))
 
     means = {

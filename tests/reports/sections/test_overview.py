@@ -24,7 +24,7 @@ Told = Callable[..., list[str]]
 
 
 @pytest.fixture
-def told(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Told:
+def output(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Told:
     """The sentences for methods with these values on each of `sources` source images; markup taken out."""
 
     def tell(
@@ -55,22 +55,22 @@ def without_numbers(sentence: str) -> str:
     return re.sub(r" [\d.]+ \[[\d.]+, [\d.]+\]", " #", sentence)
 
 
-def test_the_best_of_two(told: Told) -> None:
-    first = told({"a": 0.9, "b": 0.4})[0]
+def test_the_best_of_two(output: Told) -> None:
+    first = output({"a": 0.9, "b": 0.4})[0]
     assert first.startswith("a 0.900 [0.900, 0.901] does better than b 0.400 [0.400, 0.401] on gain (higher is better)")
 
 
-def test_lower_can_be_better(told: Told) -> None:
-    assert told({"a": 0.9, "b": 0.4}, score="loss")[1].startswith("b 0.4")
+def test_lower_can_be_better(output: Told) -> None:
+    assert output({"a": 0.9, "b": 0.4}, score="loss")[1].startswith("b 0.4")
 
 
-def test_the_best_and_the_worst_of_many(told: Told) -> None:
-    first = told({"low": 0.1, "high": 0.9, "mid": 0.5, "mid2": 0.5})[0]
+def test_the_best_and_the_worst_of_many(output: Told) -> None:
+    first = output({"low": 0.1, "high": 0.9, "mid": 0.5, "mid2": 0.5})[0]
     assert without_numbers(first) == "high # does best on gain (higher is better); low # does worst."
 
 
-def test_level_at_the_top(told: Told) -> None:
-    first = told({"a": 0.9, "b": 0.9, "c": 0.2})[0]
+def test_level_at_the_top(output: Told) -> None:
+    first = output({"a": 0.9, "b": 0.9, "c": 0.2})[0]
     assert (
         without_numbers(first)
         == "a # and b # are best, without a significant difference between them, on gain (higher is better); "
@@ -78,50 +78,50 @@ def test_level_at_the_top(told: Told) -> None:
     )
 
 
-def test_what_overlaps_is_not_ranked(told: Told) -> None:
-    first = told({"a": 0.5, "b": 0.49, "c": 0.48}, spread=0.5)[0]
+def test_what_overlaps_is_not_ranked(output: Told) -> None:
+    first = output({"a": 0.5, "b": 0.49, "c": 0.48}, spread=0.5)[0]
     assert first.startswith("On gain (higher is better) no two methods differ significantly: ")
     assert "best" not in first
     assert "worst" not in first
 
 
-def test_a_difference_too_small_to_print_is_none(told: Told) -> None:
-    assert "no two methods differ significantly" in told({"a": 0.9, "b": 0.90004}, spread=0.0)[0]
+def test_a_difference_too_small_to_print_is_none(output: Told) -> None:
+    assert "no two methods differ significantly" in output({"a": 0.9, "b": 0.90004}, spread=0.0)[0]
 
 
-def test_few_source_images_allow_no_claim(told: Told) -> None:
-    first = told({"a": 0.9, "b": 0.1}, sources=9)[0]
+def test_few_source_images_allow_no_claim(output: Told) -> None:
+    first = output({"a": 0.9, "b": 0.1}, sources=9)[0]
     assert first == (
         "On gain and loss nothing is claimed: there are only 9 source images, "
         f"and intervals need {FEW_SOURCES} to be relied on."
     )
-    assert "does better" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=1, name="one"))
+    assert "does better" not in " ".join(output({"a": 0.9, "b": 0.1}, sources=1, name="one"))
 
 
-def test_few_source_images_are_told_once(told: Told) -> None:
-    assert told({"a": 0.9, "b": 0.1}, sources=1) == [
+def test_few_source_images_are_told_once(output: Told) -> None:
+    assert output({"a": 0.9, "b": 0.1}, sources=1) == [
         "On gain and loss nothing is claimed: there is only 1 source image, "
         f"and intervals need {FEW_SOURCES} to be relied on.",
         "No outcome failed altogether.",
     ]
-    assert len(told({"a": 0.9, "b": 0.1}, sources=9, name="nine")) == 2
+    assert len(output({"a": 0.9, "b": 0.1}, sources=9, name="nine")) == 2
 
 
-def test_a_small_sample_is_said(told: Told) -> None:
-    assert "These means are over 30 source images, a small sample" in " ".join(told({"a": 0.9, "b": 0.1}, sources=30))
-    assert "small sample" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=60, name="large"))
+def test_a_small_sample_is_said(output: Told) -> None:
+    assert "These means are over 30 source images, a small sample" in " ".join(output({"a": 0.9, "b": 0.1}, sources=30))
+    assert "small sample" not in " ".join(output({"a": 0.9, "b": 0.1}, sources=60, name="large"))
 
 
-def test_one_method_alone(told: Told) -> None:
-    assert without_numbers(told({"a": 0.9})[0]) == "gain (higher is better) has a #."
+def test_one_method_alone(output: Told) -> None:
+    assert without_numbers(output({"a": 0.9})[0]) == "gain (higher is better) has a #."
 
 
-def test_edit_types_with_a_clear_winner(told: Told) -> None:
-    (line,) = [line for line in told({"a": 0.9, "b": 0.4}) if line.startswith("By edit type")]
+def test_edit_types_with_a_clear_winner(output: Told) -> None:
+    (line,) = [line for line in output({"a": 0.9, "b": 0.4}) if line.startswith("By edit type")]
     assert line == "By edit type, on gain: a is significantly better than all others at color and style."
-    (line,) = [line for line in told({"a": 0.9, "b": 0.9}, name="level") if line.startswith("By edit type")]
+    (line,) = [line for line in output({"a": 0.9, "b": 0.9}, name="level") if line.startswith("By edit type")]
     assert line == "By edit type, on gain: 2 edit types without a significantly best method."
-    few = told({"a": 0.9, "b": 0.4}, FEW_SOURCES + 2, name="few")
+    few = output({"a": 0.9, "b": 0.4}, FEW_SOURCES + 2, name="few")
     (line,) = [line for line in few if line.startswith("By edit type")]
     assert line == f"By edit type, on gain: no edit type has {FEW_SOURCES} source images to judge by."
 
@@ -136,10 +136,10 @@ def test_what_failed_is_counted_with_its_reason_and_method(
         make_record("c", {"gain": 0.5, "loss": "not_detected"}, method="two"),
         make_record("d", {"gain": 0.5, "loss": "not_applicable"}, method="two"),
     ]
-    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
-    assert "2 of 2 edits lack an outcome by one (missing outcome)." in told
-    assert not any("failed" in line for line in told)
-    assert told[-1].startswith("1 outcome lacks some of its scores, as not detected: ")
+    output = [str(item.striptags()) for item in sentences(Context(Run.open(make_run(*records))))]
+    assert "2 of 2 edits lack an outcome by one (missing outcome)." in output
+    assert not any("failed" in line for line in output)
+    assert output[-1].startswith("1 outcome lacks some of its scores, as not detected: ")
 
 
 def test_missing_failed_and_unscored_are_told_apart(
@@ -158,8 +158,8 @@ def test_missing_failed_and_unscored_are_told_apart(
     ]
     records.append(make_record("d", {"gain": 0.5, "loss": 0.5}, method="one"))
     records.append(make_record("d", {"gain": 0.5, "loss": 0.5}, method="two"))
-    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
-    assert told[-3:] == [
+    output = [str(item.striptags()) for item in sentences(Context(Run.open(make_run(*records))))]
+    assert output[-3:] == [
         "Some edits lack an outcome (missing outcome): 2 of 4 by one and 1 of 4 by two.",
         "2 of 8 outcomes failed altogether (1 crashed and 1 unreadable image): 1 by two and 1 by one.",
         "1 of 8 outcomes has no score at all (refused): by two.",
@@ -170,11 +170,11 @@ def test_only_many_lack_scores_mostly_for_a_reason(
     make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     mixed = {"gain": 0.5, "loss": "no_rule"}
-    one = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(make_record("a", mixed)))))]
+    one = [str(item.striptags()) for item in sentences(Context(Run.open(make_run(make_record("a", mixed)))))]
     assert one[-1].startswith("1 outcome lacks some of its scores, as no rule: ")
     many = [make_record("a", mixed), make_record("b", mixed), make_record("c", {"gain": 0.5, "loss": "refused"})]
-    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*many, name="many"))))]
-    assert told[-1].startswith("3 outcomes lack some of their scores, mostly as no rule: ")
+    output = [str(item.striptags()) for item in sentences(Context(Run.open(make_run(*many, name="many"))))]
+    assert output[-1].startswith("3 outcomes lack some of their scores, mostly as no rule: ")
 
 
 def test_methods_scored_on_different_edits_are_compared_with_care(
@@ -185,10 +185,10 @@ def test_methods_scored_on_different_edits_are_compared_with_care(
         for method in ("one", "two")
         for n in range(12)
     ]
-    told = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(*records))))]
+    output = [str(item.striptags()) for item in sentences(Context(Run.open(make_run(*records))))]
     assert (
         "The methods were not scored on the same number of edits on gain (one 12 and two 11): compare with care."
-        in told
+        in output
     )
 
 
@@ -196,8 +196,8 @@ def test_nothing_scored_nothing_claimed(
     make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
-    told = [str(each.striptags()) for each in sentences(Context(Run.open(run)))]
-    assert told == ["1 of 1 outcome has no score at all (refused): by mine."]
+    output = [str(item.striptags()) for item in sentences(Context(Run.open(run)))]
+    assert output == ["1 of 1 outcome has no score at all (refused): by mine."]
 
 
 def test_names_are_escaped(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
@@ -228,10 +228,10 @@ def test_places_and_bounds_stand_beside_the_means(
         for n in range(20)
     ]
     page = as_page(report(make_run(*records), out=tmp_path / "report", quiet=True))
-    one, two = (row.said() for row in page.section("overview").all("tbody")[0].all("tr"))
+    one, two = (row.full_text() for row in page.section("overview").all("tbody")[0].all("tr"))
     assert "rank 2 20 scored" in one
     assert "rank 1 19 scored, 1 not" in two
-    summary = page.section("summary").said()
+    summary = page.section("summary").full_text()
     assert "1 unscored: crashed" in summary
     assert re.findall(r"0\.7\d\d to 0\.8\d\d if the 1 missing had scores", summary)
 
@@ -243,9 +243,9 @@ def test_under_every_table_stand_its_paper_and_deviations(
     as_page: Callable[[Path], Page],
 ) -> None:
     toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
-    told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds `<up>` here.", "It skips."))
-    run = make_run(make_record(scores={"gain": 0.5, "loss": 0.5}), protocols={"toy": told})
+    output = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds `<up>` here.", "It skips."))
+    run = make_run(make_record(scores={"gain": 0.5, "loss": 0.5}), protocols={"toy": output})
     section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("summary")
-    lines = [each.said() for each in section.all("p", "source")]
+    lines = [element.full_text() for element in section.all("p", "source")]
     assert lines == ["toy, version 1. Paper: Doe and Roe, 2024. Deviations: It rounds <up> here. It skips."] * 2
-    assert [each.said() for each in section.all("code") if each.said() == "<up>"] == ["<up>"] * 2
+    assert [element.full_text() for element in section.all("code") if element.full_text() == "<up>"] == ["<up>"] * 2

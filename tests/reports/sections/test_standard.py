@@ -59,13 +59,13 @@ def test_many_different_texts_are_cut_short_and_counted(make_run: MakeRun, make_
 def test_the_section_shows_counts_texts_and_links(run: Path, tmp_path: Path, as_page: Callable[[Path], Page]) -> None:
     section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("unscored")
 
-    said = section.said()
-    assert "missing_outcome 4 scores of 2 outcomes" in said
-    assert "refused by <b>a filter</b> 2 times" in said
-    assert "The protocol has no automatic rule for this edit type." in said
-    links = [each.attributes["href"] for each in section.all("a")]
+    output = section.full_text()
+    assert "missing_outcome 4 scores of 2 outcomes" in output
+    assert "refused by <b>a filter</b> 2 times" in output
+    assert "The protocol has no automatic rule for this edit type." in output
+    links = [element.attributes["href"] for element in section.all("a")]
     assert {"#edit-a", "#edit-b", "#edit-c", "#reason-missing_outcome"} <= set(links)
-    counts = [cell.said() for cell in section.all("tbody")[0].all("tr")[0].all("td")]
+    counts = [cell.full_text() for cell in section.all("tbody")[0].all("tr")[0].all("td")]
     assert counts == ["2", "4", "4", "0"]
 
 

@@ -66,9 +66,9 @@ def test_only_a_run_with_a_profile_has_the_section(
         '[{"of": "pictures", "stage": "decode", "seconds": 1.5, "times": 3}]}'
     )
     gather(folder / FOLDER)
-    shown = time_section.render(Context(Run.open(folder)))
-    assert shown is not None
-    assert "1.5 seconds of work in 1 process with 2.5 seconds" in shown
-    assert "decoding images" in shown
-    assert "omits 1,200 spans" in shown
-    assert "<table" not in shown, "no model was asked"
+    rendered = time_section.render(Context(Run.open(folder)))
+    assert rendered is not None
+    assert "1.5 seconds of work in 1 process with 2.5 seconds" in rendered
+    assert "decoding images" in rendered
+    assert "omits 1,200 spans" in rendered
+    assert "<table" not in rendered, "no model was asked"

@@ -38,16 +38,16 @@ def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path])
 
 
 def test_answers_are_counted_by_method(run: Path) -> None:
-    done, kept, quality = answers_by_method(Context(Run.open(run)))["mine"]
+    done, remaining, quality = answers_by_method(Context(Run.open(run)))["mine"]
     assert done == {"yes": 2, "no": 1}
-    assert kept == {"well": 3}
+    assert remaining == {"well": 3}
     assert quality == {"good": 3}
 
 
 def test_every_outcome_has_a_row(run: Path, tmp_path: Path, as_page: Callable[[Path], Page]) -> None:
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
     _, rows = page.section("verdicts").all("tbody")
-    assert [row.all("td")[1].said() for row in rows.all("tr")] == ["yes", "yes", "no"]
+    assert [row.all("td")[1].full_text() for row in rows.all("tr")] == ["yes", "yes", "no"]
     assert [outcome["verdict"]["done"] for edit in page.gallery["edits"] for outcome in edit["outcomes"]] == [
         "yes",
         "yes",

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge.studies import Study, create, import_
 from editgauge.studies.exchange import ExchangeFormat
-from editgauge.studies.exchange._tasks import pseudonym
+from editgauge.studies.exchange._tasks import items_by_name, pseudonym
 from editgauge.studies.exchange.label_studio import label_studio
 from editgauge.studies.exchange.mturk import mturk
 from editgauge.studies.records import AnswerRecord, records
@@ -111,8 +111,11 @@ def test_answers_given_elsewhere_arrive_as_they_were(
                 platform.hand_in(task, str(who), form, flat=data.draw(st.booleans()))
             else:
                 platform.hand_in(task, who, form)
-            known = platform.hits[task] if tool == "mturk" else platform.tasks[task]["data"]
-            expected[f"{tool}-{pseudonym(study, str(who))}", known["item"]] = _of_the_item(form, known["flipped"])
+            fields = platform.hits[task] if tool == "mturk" else platform.tasks[task]["data"]
+            second = items_by_name(study)[fields["item"]].content["compared"][-1]["image"]
+            is_flipped = fields.get("left", "").endswith(second)
+            rater = f"{tool}-{pseudonym(study, str(who))}"
+            expected[rater, fields["item"]] = _of_the_item(form, is_flipped=is_flipped)
         file = Path(index) / ("results.csv" if tool == "mturk" else "export.json")
         back = platform.results(file) if tool == "mturk" else platform.export(file)
         assert import_(study.folder, back, form=tool).done == len(pages)
@@ -120,9 +123,9 @@ def test_answers_given_elsewhere_arrive_as_they_were(
         assert import_(study.folder, back, form=tool).unchanged == len(pages)
 
 
-def _of_the_item(form: dict[str, Any], flipped: str) -> dict[str, Any]:
+def _of_the_item(form: dict[str, Any], *, is_flipped: bool) -> dict[str, Any]:
     """The side of the page as that of the item, which may stand the other way round."""
-    sides = {"left": "second", "right": "first"} if flipped == "yes" else {"left": "first", "right": "second"}
+    sides = {"left": "second", "right": "first"} if is_flipped else {"left": "first", "right": "second"}
     return form | ({"side": sides.get(form["side"], "tie")} if "side" in form else {})
 
 
