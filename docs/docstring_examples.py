@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
 import re
 from typing import Any
 
@@ -14,9 +16,12 @@ class CodeExamples(griffe.Extension):
     """Rewrite `Example:` sections before they are parsed."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Rewrite the docstring of a function or class."""
-        if obj.docstring is not None:
-            obj.docstring.value = _EXAMPLE.sub(_as_code_blocks, obj.docstring.value)
+        """Rewrite the docstring of a function or class, with the shared options that a decorator adds."""
+        if obj.docstring is None:
+            return
+        if any("document_options" in str(decorator.value) for decorator in getattr(obj, "decorators", [])):
+            obj.docstring.value = inspect.getdoc(pkgutil.resolve_name(obj.path)) or ""
+        obj.docstring.value = _EXAMPLE.sub(_as_code_blocks, obj.docstring.value)
 
 
 def _as_code_blocks(section: re.Match[str]) -> str:

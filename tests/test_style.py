@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from editgauge import metrics
 from tests.source_trees import nodes_of, sources, tree_of
 
@@ -18,16 +16,18 @@ BANNED_IDENTIFIERS = {
     *("others", "spot", "beyond", "besides", "apart", "alike"),
 }
 """Words that are no nouns of the field; a variable names what it holds."""
+SCORE_NAMES = {"audits/_fitting.py": {"kept"}, "protocols/verdict.py": {"kept"}}
+"""Fields that carry the name of a score of the protocol `editgauge`."""
 METRIC_HELPERS = {"__init__", "base", "embeddings", "_inputs", "_networks"}
 
 
-@pytest.mark.xfail(strict=False, reason="packages are being renamed one by one")
 def test_variables_and_arguments_are_nouns_of_the_field() -> None:
     uses = [
         f"{file}:{node.lineno}: {name}"
         for file, source in sources().items()
         for node in nodes_of(source)
-        if isinstance(node, ast.Name | ast.arg) and (name := _bound_name(node)) in BANNED_IDENTIFIERS
+        if isinstance(node, ast.Name | ast.arg)
+        and (name := _bound_name(node)) in BANNED_IDENTIFIERS - SCORE_NAMES.get(file, set())
     ]
     assert uses == []
 

@@ -6,7 +6,9 @@ passes them on as one of these classes. The command line and the reference take 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -144,3 +146,26 @@ _Options = TypeVar("_Options", DataOptions, ModelOptions, JudgeOptions)
 def select_options(options: type[_Options], values: Mapping[str, Any]) -> _Options:
     """Build an options class from the keyword arguments of a verb."""
     return options(**{field.name: values[field.name] for field in fields(options) if field.name in values})
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def document_options(function: _Function) -> _Function:
+    """Add the shared options that a verb takes to the `Args:` of its docstring, so that `help()` shows all of them."""
+    text = inspect.cleandoc(function.__doc__ or "")
+    before, heading, after = text.partition("\nArgs:\n")
+    entries, blank, remainder = after.partition("\n\n")
+    described = set(re.findall(r"^    (\w+):", entries, re.MULTILINE))
+    missing = [name for name in inspect.signature(function).parameters if name not in described]
+    shared = {name: entry for options in (DataOptions, ModelOptions, JudgeOptions) for name, entry in _entries(options)}
+    lines = [entries.rstrip("\n"), *(shared[name] for name in missing if name in shared)]
+    function.__doc__ = before + (heading or "\n\nArgs:\n") + "\n".join(filter(None, lines)) + blank + remainder
+    return function
+
+
+def _entries(options: type) -> list[tuple[str, str]]:
+    """Return the names of options with their lines of the class docstring."""
+    attributes = inspect.cleandoc(options.__doc__ or "").partition("Attributes:\n")[2]
+    entries = re.split(r"^(?=    \S)", attributes, flags=re.MULTILINE)[1:]
+    return [(entry.split(":", maxsplit=1)[0].strip(), entry.rstrip()) for entry in entries]

@@ -88,7 +88,7 @@ def test_the_truth_itself_has_a_perfect_card() -> None:
     assert (found.auroc.value, found.auroc.high, found.accuracy.value) == (1.0, 1.0, 1.0)
     assert found.auroc.low is not None
     assert 0.5 < found.auroc.low < 1, "a handful of photographs prove no perfection"
-    assert found.chosen.value == 1.0
+    assert found.pair_accuracy.value == 1.0
     assert {kind: each.value for kind, each in found.against.items()} == dict.fromkeys(WRONG, 1.0)
     assert found.ordering["rest"].value == found.ordering["rest/blur"].value == 1.0
     assert found.moves["jpeg-90"].value == 0.0
@@ -111,7 +111,7 @@ def test_two_scores_are_compared_where_both_have_a_value() -> None:
 
 def test_a_constant_score_is_exposed() -> None:
     found = card(np.ones(len(SHEET.probes)), mark=0.5)
-    assert (found.auroc.value, found.accuracy.value, found.chosen.value) == (0.5, 0.5, 0.5)
+    assert (found.auroc.value, found.accuracy.value, found.pair_accuracy.value) == (0.5, 0.5, 0.5)
     assert (found.sensitivity.value, found.specificity.value) == (1.0, 0.0)
     assert found.unchanged_rate.value == 1.0
     assert found.moves["jpeg-90"].value is None
@@ -133,7 +133,7 @@ def test_a_preservation_score_prefers_nothing_done_and_is_deaf() -> None:
 def test_turning_a_score_round_changes_nothing_but_its_sign(values: list[float]) -> None:
     up, down = card(np.array(values)), card(-np.array(values), DOWN)
     assert up.auroc == down.auroc
-    assert up.chosen == down.chosen
+    assert up.pair_accuracy == down.pair_accuracy
     assert up.moves == down.moves
     assert up.accuracy == down.accuracy
     assert (up.mark is None) == (down.mark is None)
@@ -200,7 +200,7 @@ def test_a_mix_is_weighted_by_the_tuning_half_and_never_helps_what_is_perfect() 
     done = ProbeScores("rules", ScoreSpec("edit", True, (0, 1)), QUALITY)
     found = blend(preserved, done, SHEET)
     assert found.gamma == 0.0
-    assert found.chosen.value == 1.0
+    assert found.pair_accuracy.value == 1.0
     assert found.ahead is not None
     assert (found.ahead.difference.value, found.ahead.second) == (0.0, "rules/edit")
 
@@ -211,7 +211,7 @@ def test_a_mix_of_two_halves_of_the_truth_is_better_than_either() -> None:
     two = ProbeScores("two", UP, np.where(black, 1.0, QUALITY))
     found = blend(one, two, SHEET)
     assert 0 < found.gamma < 1
-    assert found.chosen.value == 1.0
+    assert found.pair_accuracy.value == 1.0
     assert found.ahead is not None
     assert found.ahead.difference.value > 0
 

@@ -36,7 +36,7 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
     questions = [Question(words=RenderedPrompt("rubric_x", 1, text), form=form) for text in (*ANSWERS, "f?")]
     ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path, retries=soon), *questions)
     (found,) = guess_cost(tmp_path)
-    counts = found.asked, found.read, found.repaired, found.unreadable, found.failed
+    counts = found.questions, found.read, found.repaired, found.unreadable, found.failed
     assert counts == (6, 2, 1, 3, 1)
     assert found.mean == pytest.approx((5 + 3 + 4) / 3)
     assert found.means == {

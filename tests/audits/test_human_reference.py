@@ -194,7 +194,7 @@ def test_the_card_tells_who_agrees_with_people(place: Path, tmp_path: Path, caps
     assert (card.people.pairs, card.people.photos, card.people.agree.value) == (EDITS, EDITS, 1.0)
     ssim = next(each for each in card.scores if each.name == "ssim")
     assert (ssim.people.value, ssim.people.n) == (1.0, EDITS)
-    assert (ssim.chosen.value, ssim.auroc.value, ssim.probes) == (None, None, 0)  # nothing was made here
+    assert (ssim.pair_accuracy.value, ssim.auroc.value, ssim.probes) == (None, None, 0)  # nothing was made here
     page = (tmp_path / "audit" / "index.html").read_text("utf-8")
     assert "What people prefer" in page
     assert "Every protocol at a glance" not in page
@@ -214,7 +214,12 @@ def test_people_join_made_probes_without_touching_their_figures(
     assert probes(out=folder, choices=file, **spoken(place)) == joined  # given again, nothing is added twice
     after = audit(protocol=["preservation"], out=tmp_path / "after", probes=folder, quiet=True)
     one, two = (next(each for each in card.scores if each.name == "ssim") for card in (before, after))
-    assert (one.auroc, one.chosen, one.spread, one.probes) == (two.auroc, two.chosen, two.spread, two.probes)
+    assert (one.auroc, one.pair_accuracy, one.spread, one.probes) == (
+        two.auroc,
+        two.pair_accuracy,
+        two.spread,
+        two.probes,
+    )
     assert (one.people.value, two.people.value) == (None, 0.0)
     assert before.people is None
 

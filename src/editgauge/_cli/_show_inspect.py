@@ -301,10 +301,10 @@ def show_guess_cost(costs: Sequence[FailureRuleComparison]) -> None:
         tools = list(of_model[0].means)
         rows: list[list[TableCell]] = []
         for cost in of_model:
-            counts = cost.asked, cost.read, cost.repaired, cost.unreadable, cost.failed
+            counts = cost.questions, cost.read, cost.repaired, cost.unreadable, cost.failed
             means = (_spread_text(cost.means[tool], cost.spread.get(tool)) for tool in tools)
             rows.append([cost.question, cost.dimension, *counts, _spread_text(cost.mean), *means])
-        headers = ["asked", "parsed", "repaired", "unparsable", "failed", "editgauge", *tools]
+        headers = ["questions", "parsed", "repaired", "unparsable", "failed", "editgauge", *tools]
         title = f"{model}: means of the same answers, by how unparsable ones are treated"
         print_table(ResultTable(make_columns(["question", "dimension"], headers), rows, title))
     print_text("±: how far random guesses move a mean from run to run (two standard deviations).", "dim")
@@ -456,7 +456,7 @@ def _show_card_scores(card: AuditCard, scores: Sequence[ScoreCard]) -> None:
     rows: list[list[TableCell]] = [
         [
             _card_name(score),
-            *map(_card_cell, (score.auroc, score.accuracy, score.chosen)),
+            *map(_card_cell, (score.auroc, score.accuracy, score.pair_accuracy)),
             *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.unchanged_rate)),
             percent((score.probes - score.scored) / score.probes) if score.probes else "-",
         ]
@@ -512,7 +512,7 @@ def _describe_blend(card: AuditCard) -> str:
     ends = "" if ahead.low is None or ahead.high is None else f" [{ahead.low:+.3f}, {ahead.high:+.3f}]"
     return (
         f"{blend.preservation} mixed with {blend.modification} (weight {blend.gamma:g}): better one chosen "
-        f"{_card_text(blend.chosen)}; {ahead.value:+.3f}{ends} against {blend.ahead.second} alone."
+        f"{_card_text(blend.pair_accuracy)}; {ahead.value:+.3f}{ends} against {blend.ahead.second} alone."
     )
 
 

@@ -105,8 +105,9 @@ def typer_parameter(
     """Return the parameter with an annotation that Typer can parse: positional ones are arguments, others options."""
     kind, limits, is_path = simplify_type(parameter.annotation)
     owner = next((owner for owner in PANELS if parameter.name in _shared_help(owner)), None)
-    text = docs.get(parameter.name)
-    settings: dict[str, Any] = {"help": text or (_shared_help(owner)[parameter.name] if owner else "")}
+    shared_text = _shared_help(owner)[parameter.name] if owner else None
+    text = docs.get(parameter.name, "")
+    settings: dict[str, Any] = {"help": text}
     if limits:
         convert = int if kind in (int, list[int]) else float
         settings |= {"min": convert(limits.low), "max": None if limits.high is None else convert(limits.high)}
@@ -116,7 +117,7 @@ def typer_parameter(
     else:
         if kind is not bool:
             settings["metavar"] = _metavar(kind, is_path=is_path)
-        panel = PANELS[owner] if owner and not text else None
+        panel = PANELS[owner] if owner and text == shared_text else None
         info = typer.Option(*_flags(parameter.name, kind, default), *aliases, rich_help_panel=panel, **settings)
     annotation = Annotated[kind | None if default is None else kind, info]  # type: ignore[valid-type]
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

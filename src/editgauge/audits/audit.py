@@ -33,7 +33,7 @@ from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.judges._transcripts import Transcripts
 from editgauge.models.profiles import NO_MODEL
-from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
+from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, document_options
 from editgauge.results import Run
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
@@ -41,6 +41,7 @@ WITHOUT_SET_METRICS = {"fid_features": NO_MODEL}
 """Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
 
+@document_options
 def audit(
     *,
     protocol: Sequence[str] = (),

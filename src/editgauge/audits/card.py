@@ -302,7 +302,7 @@ class Blend:
     modification: str
     gamma: float
     """The weight that chooses best on the tuning photographs."""
-    chosen: Estimate
+    pair_accuracy: Estimate
     """Of the held-out pairs with a known better one, the share chosen rightly at that weight."""
     auroc: Estimate
     """Of `edit done` on the held-out photographs, at that weight."""
@@ -392,7 +392,7 @@ class ScoreCard:
     """Balanced accuracy of `edit done` at the mark."""
     sensitivity: Estimate
     specificity: Estimate
-    chosen: Estimate
+    pair_accuracy: Estimate
     """Of all pairs made so that one is better, the share in which it has the better score."""
     people: Estimate
     """Of all pairs that people compared, the share in which the one most of them prefer has the better score.
@@ -450,8 +450,8 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
         accuracy=accuracies[0],
         sensitivity=accuracies[1],
         specificity=accuracies[2],
-        chosen=_chosen(held_out, sheet.choices("held_back"), photos),
-        people=_chosen(turned, sheet.preferred, photos),
+        pair_accuracy=_pair_accuracy(held_out, sheet.choices("held_back"), photos),
+        people=_pair_accuracy(turned, sheet.preferred, photos),
         by_type=_by_type(held_out, mark, sheet, inside),
         against={kind: _beside_right(held_out, sheet, kind, credit) for kind in _wrong_kinds(sheet)},
         ordering=_ordering(held_out, sheet),
@@ -472,7 +472,7 @@ def _reasons(measured: ProbeScores, missing: NDArray[np.bool_]) -> dict[str, int
     return {str(name): int(count) for name, count in sorted(zip(names, counts, strict=True), key=lambda item: -item[1])}
 
 
-def _chosen(values: Numbers, pairs: Places, photos: Labels) -> Estimate:
+def _pair_accuracy(values: Numbers, pairs: Places, photos: Labels) -> Estimate:
     return share(credit(values[pairs[:, 0]], values[pairs[:, 1]]), photos[pairs[:, 0]])
 
 

@@ -38,7 +38,7 @@ from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._questions import Ratings, Scale, YesNo
 from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.judges.prompts import RenderedPrompt
-from editgauge.options import Count
+from editgauge.options import Count, document_options
 from editgauge.results import Run
 
 VERSION = "drawn.v1"
@@ -240,6 +240,7 @@ class JudgeCheck:
     since_last: Drift | None
 
 
+@document_options
 def check(
     judge: str,
     *,

@@ -45,7 +45,7 @@ class FailureRuleComparison:
     model: str
     question: str
     dimension: str
-    asked: int
+    questions: int
     read: int
     repaired: int
     """Read only after the repair question."""
@@ -145,7 +145,7 @@ def _dimension(
         model=model,
         question=question,
         dimension=name,
-        asked=len(read) + len(unreadable) + failed,
+        questions=len(read) + len(unreadable) + failed,
         read=len(read),
         repaired=len(repaired),
         unreadable=len(unreadable),

@@ -47,7 +47,7 @@ from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import make_rng
 from editgauge.methods.reference.operations import cover_crop
-from editgauge.options import Count, Paths
+from editgauge.options import Count, Paths, document_options
 from editgauge.results.edits import benchmark_entry
 from editgauge.types import Position
 
@@ -61,6 +61,7 @@ RECIPE_VERSION = 2
 """Raised whenever the same photographs would give other probes."""
 
 
+@document_options
 def probes(
     *,
     out: str | Path,

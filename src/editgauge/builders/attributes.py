@@ -30,7 +30,7 @@ from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.judges._cost import CallBound
-from editgauge.options import Amount, Count, JudgeOptions
+from editgauge.options import Amount, Count, JudgeOptions, document_options
 from editgauge.protocols.augclip import _attributes as by_rules
 from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, AttributeRequest, ask_attributes, written_by
 from editgauge.types import Edit
@@ -70,6 +70,7 @@ class AttributesResult:
         return Counter(item.fault for item in self.lacking)
 
 
+@document_options
 def attributes(
     benchmark: str | Path,
     *,

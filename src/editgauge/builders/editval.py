@@ -58,7 +58,7 @@ from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
-from editgauge.options import Amount, Count, JudgeOptions, Share
+from editgauge.options import Amount, Count, JudgeOptions, Share, document_options
 
 BY_RULES = "rules.v1"
 ALL = "*"
@@ -326,6 +326,7 @@ def _plain(words: str) -> str:
 DEFAULT_MAX_TOKENS = 1024
 
 
+@document_options
 def editval(
     *,
     coco: str | Path,

@@ -61,7 +61,7 @@ from editgauge.judges.prompts import Prompt
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models, describe
-from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
+from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths, document_options
 from editgauge.protocols import open_protocol
 from editgauge.types import Benchmark, Edit, Item, Outcome, Unscored
 
@@ -352,6 +352,7 @@ class _Job:
     labels: Labels
 
 
+@document_options
 def training(
     benchmark: str | Path,
     *,

@@ -72,7 +72,7 @@ from editgauge.builders.review.file import (
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges import NoAnswerError, open_prompt
-from editgauge.options import Amount, Count, JudgeOptions, Share
+from editgauge.options import Amount, Count, JudgeOptions, Share, document_options
 
 FORMS: dict[TaskType, type[ChangeClass | ChangeColor | MoveTask | Generate]] = {
     "change_class": ChangeClass,
@@ -296,6 +296,7 @@ BYTES_PER_OBJECT = 120
 """In a question: its name and where it is."""
 
 
+@document_options
 def unibench(
     *,
     coco: str | Path,

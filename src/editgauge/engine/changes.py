@@ -27,7 +27,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models, describe, models_of
-from editgauge.options import Pairs
+from editgauge.options import Pairs, document_options
 from editgauge.protocols._changes import Differences, Extent, differences
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
@@ -87,6 +87,7 @@ class ImageChanges:
     remarks: tuple[str, ...]
 
 
+@document_options
 def changes(
     before: ImageLike,
     after: ImageLike,

@@ -24,7 +24,7 @@ from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompts import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
-from editgauge.options import Count, Natural, Pairs
+from editgauge.options import Count, Natural, Pairs, document_options
 from editgauge.results.edits import to_lines
 from editgauge.results.manifest import environment
 from editgauge.types import id_problem
@@ -67,6 +67,7 @@ class _Order:
     quiet: bool
 
 
+@document_options
 def edit(
     benchmark: str | Path,
     *,

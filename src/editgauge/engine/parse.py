@@ -21,7 +21,7 @@ from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
-from editgauge.options import JudgeOptions, Pairs
+from editgauge.options import JudgeOptions, Pairs, document_options
 from editgauge.results.edits import parsed_to_json
 from editgauge.types import ParsedInstruction
 
@@ -71,6 +71,7 @@ class InstructionText:
     """The source image, which a judge is shown."""
 
 
+@document_options
 def parse(
     text: str = "",
     *,

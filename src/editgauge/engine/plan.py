@@ -28,7 +28,17 @@ from editgauge.engine._trial import (
 )
 from editgauge.errors import BadInputError
 from editgauge.models._cache import cache_dir
-from editgauge.options import Amount, Count, DataOptions, JudgeOptions, Natural, Pairs, Paths, ScorerOptions
+from editgauge.options import (
+    Amount,
+    Count,
+    DataOptions,
+    JudgeOptions,
+    Natural,
+    Pairs,
+    Paths,
+    ScorerOptions,
+    document_options,
+)
 from editgauge.results.manifest import Manifest, is_run
 
 MAX_SAMPLED_SOURCES = 6
@@ -91,6 +101,7 @@ class Forecast:
     judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+@document_options
 def plan(
     benchmark: str | Path,
     *,

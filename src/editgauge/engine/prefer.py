@@ -24,7 +24,7 @@ from editgauge.engine._judges import FOLDER, JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnknownNameError, UnscorableError
 from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question, ask_pairwise, open_prompt
 from editgauge.judges.prompts import Prompt
-from editgauge.options import Amount, Count, JudgeOptions
+from editgauge.options import Amount, Count, JudgeOptions, document_options
 from editgauge.results import ImageStamp, Run, tables
 
 PAIRS_PER_SLOT = 4
@@ -187,6 +187,7 @@ class PreferenceResult:
     """Elo by method, best first; empty without answers."""
 
 
+@document_options
 def prefer(
     run: str | Path,
     *,

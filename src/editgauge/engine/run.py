@@ -30,6 +30,7 @@ from editgauge.options import (
     Paths,
     ScorerOptions,
     Share,
+    document_options,
     select_options,
 )
 from editgauge.results import Run, RunWriter
@@ -44,6 +45,7 @@ PLAN_OPTIONS = ("seed", "layout", "allow_outside", "attributes", "fields", "capt
 """Options that a plan takes as `run` is given them."""
 
 
+@document_options
 def run(
     benchmark: str | Path,
     *,

@@ -8,9 +8,10 @@ from pathlib import Path
 from editgauge._util.images import ImageLike
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import Scorer
-from editgauge.options import Pairs, ScorerOptions
+from editgauge.options import Pairs, ScorerOptions, document_options
 
 
+@document_options
 def score(
     before: ImageLike,
     after: ImageLike,
@@ -33,8 +34,8 @@ def score(
 ) -> ScoreResult:
     """Score one edited image.
 
-    The verdict comes first: was the edit done, was the rest kept, are there artifacts, and how certain that is. What
-    the edit asks for is read from the instruction, unless `edit_type` and its fields are given. In Python an image is
+    The verdict comes first: was the edit done, was the rest kept, is it well made, and how certain that is. What the
+    edit asks for is read from the instruction, unless `edit_type` and its fields are given. In Python an image is
     a path, a PIL image, or an array of height x width x 3 (uint8, or floats from 0 to 1).
 
     Example:
@@ -55,7 +56,7 @@ def score(
         mask: image whose bright pixels may change; the rest should stay. In Python also an array of bool.
         source_caption: what the source image shows; pronouns of the instruction are resolved from it.
         fields: file with parsed instructions, from `editgauge parse --file`.
-        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
+        protocol: how to score; repeat for several protocols. By default: those of the verdict, and pixel differences.
 
     """
     options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)

@@ -20,7 +20,7 @@ from editgauge.evidence import Evidence
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
 from editgauge.models.perception import ModelService, Perception
 from editgauge.models.profiles import choose_models, describe
-from editgauge.options import Pairs
+from editgauge.options import Pairs, document_options
 
 MAX_CLASSIFIED_BOXES = 10
 """This many objects, most confident first, are shown to the classifier individually."""
@@ -111,6 +111,7 @@ class _Answers:
     poses: Poses | None
 
 
+@document_options
 def see(
     image: ImageLike,
     phrases: Sequence[str] = (),

@@ -23,7 +23,7 @@ from editgauge.engine._scoring import build_item, score_item
 from editgauge.errors import BadImageError, BadRunError, EditGaugeError, UnknownNameError
 from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
 from editgauge.models import profiles
-from editgauge.options import Natural
+from editgauge.options import Natural, document_options
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
 from editgauge.results._journal import SIDES, journals, read_journal
@@ -124,6 +124,7 @@ class Verification:
         )
 
 
+@document_options
 def verify(
     run: str | Path,
     *,

@@ -302,7 +302,7 @@ def _made_of(groups: Groups, _: Discourse) -> Steps:
     return [build_step("texture", phrase.name, material, sure=True)] if phrase.words and material else []
 
 
-def _moves(groups: Groups, discourse: Discourse) -> Steps:
+def _moves(groups: Groups, _: Discourse) -> Steps:
     phrase, location = _phrase(groups["x"]), groups.get("l") or ""
     relation = _tables()["relations"].get(groups.get("r") or "", "")
     if not phrase.words:

@@ -274,13 +274,13 @@ def restyle(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps
     if verb == "blur" and phrase.head in words("backgrounds"):
         return [build_step("background", to="blurred")]
     subject = None if phrase.pronoun or phrase.head in words("whole") else context.resolve(phrase)
-    to = style_text(tail[skip(tail, {"up", "out", "down"}) :]) or _STYLE_VERBS.get(verb.split()[0], verb)
+    to = style_text(tail[skip(tail, {"up", "out", "down"}) :]) or _STYLE_VERBS.get(verb.split(maxsplit=1)[0], verb)
     if subject and verb in {"darken", "brighten", "lighten", "colorize"}:
         return [build_step("color", subject, to)]
     return [build_step("style", subject, to, sure=subject is None)]
 
 
-def empty(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
+def empty(_: str, phrase: Phrase, _tail: Words, context: Discourse) -> Steps:
     """Read "empty the shelf"."""
     return [build_step("object_removal", position=Position("on", context.resolve(phrase)))]
 

@@ -97,13 +97,13 @@ def token_at(tokens: Sequence[Word], index: int) -> Word:
 
 
 def tokenize(text: str) -> list[Word]:
-    """Split a text into at most `MAX_WORDS` words.
+    r"""Split a text into at most `MAX_WORDS` words.
 
-    >>> tokenize('Make the man\\'s sign say "OPEN".')
+    >>> tokenize('Make the man\'s sign say "OPEN".')
     ['make', 'the', 'man', "'s", 'sign', 'say', '"open"', '.']
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
-    plain = _ASIDE.sub(" ", _ABBREVIATED.sub(lambda found: _ABBREVIATIONS[found[0].lower()], plain))
+    plain = _ASIDE.sub(" ", _ABBREVIATED.sub(lambda match: _ABBREVIATIONS[match[0].lower()], plain))
     plain = _LABELED.sub(r"change \1 to ", _NUMBERING.sub(" . ", plain.replace("->", " to ").replace("→", " to ")))
     tokens: list[Word] = []
     for part in _TOKEN.finditer(plain):

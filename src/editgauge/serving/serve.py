@@ -13,7 +13,7 @@ from editgauge._util.progress import log_info
 from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.options import Amount, Count, Natural, Pairs, Port, ScorerOptions
+from editgauge.options import Amount, Count, Natural, Pairs, Port, ScorerOptions, document_options
 
 TOKENS_VARIABLE = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -21,6 +21,7 @@ SHUTDOWN_SECONDS = 30
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
+@document_options
 def serve(
     *,
     host: str = "127.0.0.1",
