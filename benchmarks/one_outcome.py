@@ -21,7 +21,7 @@ from contextlib import suppress
 
 import cv2
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels, read_image, resize_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._options import DEFAULT_PROTOCOLS, open_protocols_with_models

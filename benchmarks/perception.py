@@ -205,7 +205,7 @@ def growth(sizes: list[int]) -> None:
 LITE_MEMORY = """
 import sys
 import cv2, numpy as np, skimage.data
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge.models.answers import Prompt
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.models.roles import Service

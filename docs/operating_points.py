@@ -20,7 +20,7 @@ import yaml
 from numpy.typing import NDArray
 
 from editgauge._util.images import read_image
-from editgauge.benchmarks import photos
+from editgauge.benchmarks import sample
 from editgauge.models.lite.detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
 from editgauge.models.roles import Detector
 
@@ -62,7 +62,7 @@ def counted(detector: Detector, package: str, thresholds: Sequence[float] = THRE
     right, wrong = np.zeros((2, len(told), len(thresholds)), np.int64)
     vocabulary = detector.vocabulary or ()
     for row, (name, label) in enumerate(told.items()):
-        found = detector.find([(detector.look([read_image(photos.path(name))])[0], vocabulary)])[0]
+        found = detector.find([(detector.look([read_image(sample.photo_path(name))])[0], vocabulary)])[0]
         for column, threshold in enumerate(thresholds):
             seen = set(found.over(threshold).words) - set(label.get("unsure", ()))
             right[row, column] = len(seen & set(label["present"]))

@@ -134,3 +134,20 @@ class UnscorableError(EditGaugeError):
         self.reason: Reason = reason
         self.detail = detail
         super().__init__(f"{reason}: {detail}")
+
+
+class BadStudyError(EditGaugeError):
+    """A study folder or database that cannot be used."""
+
+
+class BadAnswersError(EditGaugeError):
+    """Answers that do not fit the questions."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        """Question id to what is wrong, in words that a page can show next to the question."""
+        super().__init__("; ".join(f"{question}: {problem}" for question, problem in problems.items()))
+
+
+class NotAllowedError(EditGaugeError):
+    """A rater asks for something that is not theirs, or may not take part."""

@@ -31,8 +31,8 @@ from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.numbers import turns_section
 from editgauge.reports.sections.standard import groups as groups_section
 from editgauge.results import JournalEntry, Run
+from editgauge.results._records import SetScore, write_sets
 from editgauge.results.manifest import ProtocolEntry
-from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import Benchmark, Edit, Outcome, Score, ScoreSpec, Unscored
 
 Make = Callable[..., Any]

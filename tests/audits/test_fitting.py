@@ -9,7 +9,7 @@ import pytest
 
 from editgauge.audits._fitting import as_models, confidence_levels, fit, out_of_fold, predict
 from editgauge.audits._measured import PROBES, SOURCE, MeasuredOutcome
-from editgauge.protocols.editgauge._features import FEATURES
+from editgauge.protocols.editgauge._models import FEATURES
 
 PHOTOS = 12
 STILL = dict.fromkeys(("color", "chroma", "blur", "noise", "structure"), 0.0)

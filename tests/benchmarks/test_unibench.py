@@ -28,7 +28,7 @@ from editgauge.benchmarks._unibench_annotations import (
     mask_of,
     run_lengths,
 )
-from editgauge.benchmarks.photos import PHOTOS
+from editgauge.benchmarks.sample import PHOTOS
 from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
 from editgauge.errors import BadInputError
 from editgauge.recipes import Move

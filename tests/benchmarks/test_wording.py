@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.benchmarks.wording import instruction
+from editgauge._util.phrases import instruction
 from editgauge.types import Position
 
 

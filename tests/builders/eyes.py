@@ -15,7 +15,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
 from editgauge.models.roles import ModelCard
 from editgauge.models.vocabulary import wordnet_here
-from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.vocabulary._words import coco_words
 from editgauge.types import Edit
 
 Box = tuple[float, float, float, float]

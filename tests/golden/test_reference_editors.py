@@ -12,7 +12,7 @@ import pytest
 from editgauge._util.images import ImageFile, read_image
 from editgauge._vision.geometry import box_overlap
 from editgauge.audits.proposals import look_at, propose
-from editgauge.benchmarks import open_benchmark, photos
+from editgauge.benchmarks import open_benchmark, sample
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import classical, painted
 from editgauge.models.perception import ModelService, Perception
@@ -61,7 +61,7 @@ def test_what_was_removed_from_the_sample_is_not_seen_any_more() -> None:
 
 
 async def _proposed(see: Perception) -> list[Edit]:
-    pictures = [ImageFile(name, photos.path(name)) for name in photos.HASHES]
+    pictures = [ImageFile(name, sample.photo_path(name)) for name in sample.HASHES]
     seen = [await look_at(picture, read_image(picture.path), see) for picture in pictures]
     return [edit for photo in seen for edit in propose(photo, seen)]
 

@@ -13,7 +13,7 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import ImageFile, Pixels, Unit, as_unit
 from editgauge._util.masks import BoolMask
 from editgauge.models.perception import ModelService

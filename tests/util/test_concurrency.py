@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 
 
 async def current_thread() -> threading.Thread:

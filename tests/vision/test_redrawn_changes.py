@@ -30,7 +30,7 @@ from editgauge._vision.redrawn_changes import (
     unchanged_objects,
     without_repeats,
 )
-from editgauge.models.vocabulary.coco import same_coco_kind
+from editgauge.models.vocabulary._words import same_coco_kind
 
 SIZE = 256
 LEFT: BoxSides = (16, 96, 80, 160)

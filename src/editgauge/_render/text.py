@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 if TYPE_CHECKING:
@@ -185,3 +186,16 @@ def breakable(name: str) -> Markup:
     Markup('Pix<wbr>Art_<wbr>base-<wbr>v2')
     """
     return Markup("<wbr>").join(_WORD_BORDERS.split(name))
+
+
+def open_templates(package: str) -> Environment:
+    """Open the templates in the folder `templates` of a package; callers add filters and globals."""
+    environment = Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    return environment

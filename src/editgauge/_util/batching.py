@@ -15,7 +15,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, runtime_checkable
 
@@ -324,3 +324,20 @@ def _timed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]
             return function(*arguments, **named)
 
     return timed
+
+
+T = TypeVar("T")
+
+
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine and return its result, even where an event loop is running already.
+
+    Without a running loop it runs in this thread, so that Ctrl-C stops it; in a notebook, whose thread has a running
+    loop, it runs in another thread.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

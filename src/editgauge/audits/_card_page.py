@@ -13,8 +13,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge._render.templates import open_templates
-from editgauge._render.text import percent
+from editgauge._render.text import open_templates, percent
 from editgauge._util.files import write_bytes
 from editgauge._util.images import read_image
 from editgauge.audits._probe_set import OUTCOMES, read_edits

@@ -15,9 +15,8 @@ from sklearn.model_selection import GroupKFold
 from editgauge.audits._measured import WEIGHTS, MeasuredOutcome
 from editgauge.protocols.editgauge import FALLBACK_NO, FALLBACK_YES
 from editgauge.protocols.editgauge._calibration import combine_overall
-from editgauge.protocols.editgauge._features import FEATURES, Model, fingerprint
 from editgauge.protocols.editgauge._further import JUDGED, WORDS
-from editgauge.protocols.editgauge._models import FittedModels, read_fitted
+from editgauge.protocols.editgauge._models import FEATURES, FittedModels, Model, fingerprint, read_fitted
 from editgauge.protocols.editgauge._request import MAX_UNTOUCHED_CHANGE, MIN_VISIBLE_CHANGE
 from editgauge.protocols.verdict import decide_done
 

@@ -23,7 +23,7 @@ from editgauge.models._cache import cache_dir
 from editgauge.models.perception import ModelService
 from editgauge.models.profiles import choose_models
 from editgauge.protocols.editgauge import kept_inputs
-from editgauge.protocols.editgauge._features import features
+from editgauge.protocols.editgauge._models import features
 from editgauge.protocols.editgauge._request import explain_missing_request
 from editgauge.protocols.editgauge._view import build_view
 from editgauge.types import Edit, Outcome, Unscored

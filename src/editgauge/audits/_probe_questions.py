@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
-from editgauge._util.batching import Ask
+from editgauge._util.batching import Ask, run_async
 from editgauge._util.coco import CocoImage, read_coco
-from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image
 from editgauge._util.progress import progress
 from editgauge._vision.geometry import box_area, middle

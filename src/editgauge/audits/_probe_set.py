@@ -19,13 +19,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.files import read_text, write_jsonl
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
 from editgauge._util.masks import Polygons
 from editgauge._util.progress import log_info, progress
 from editgauge.audits.proposals import Photograph, look_at, propose
-from editgauge.benchmarks import open_benchmark, photos
+from editgauge.benchmarks import open_benchmark, sample
 from editgauge.errors import BadImageError, BadInputError, CannotEditError
 from editgauge.methods.reference.artifacts import ARTIFACTS, FLAWS, add_artifact, add_flaw, compress_jpeg
 from editgauge.methods.reference.editors import artifact_site, make_rng, recipe_of
@@ -197,7 +197,7 @@ class Gathered:
 def gather(folder: Path, images: Path | None, seed: int, *, quiet: bool) -> list[Gathered]:
     """Return all edits, hand-drawn ones first, and write the small copies of the photographs into the folder."""
     if images is None:
-        drawn, named = _hand_drawn(folder), {f"photos/{name}": photos.path(name) for name in photos.HASHES}
+        drawn, named = _hand_drawn(folder), {f"photos/{name}": sample.photo_path(name) for name in sample.HASHES}
     else:
         drawn, named = [], _pictures_of(images)
     _refuse_too_few(named, "photographs")

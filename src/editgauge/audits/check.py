@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 
 from editgauge._stats.intervals import clustered_mean
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.files import write_json
 from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image
 from editgauge.engine._judges import judge_name

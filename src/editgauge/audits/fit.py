@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
 from editgauge.audits._fitting import (

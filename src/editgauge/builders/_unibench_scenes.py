@@ -15,11 +15,11 @@ import numpy as np
 from editgauge._util.coco import Coco, CocoImage, CocoObject
 from editgauge._util.images import Pixels, read_image, resize_image, write_png
 from editgauge._util.masks import BoolMask
+from editgauge._util.phrases import SPOKEN_COLORS
 from editgauge._util.text import with_article
 from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
 from editgauge.benchmarks._unibench_annotations import Instance, mask_of
-from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.builders._common import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError, UnscorableError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import read_image
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark

@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from editgauge._util.batching import run_async
 from editgauge._util.coco import Coco, CocoImage, read_coco
-from editgauge._util.concurrency import run_async
 from editgauge._util.datasets import slug
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.files import write_json

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.files import require_new, write_json, write_jsonl, write_text
 from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image, write_png
 from editgauge._util.progress import log_info, progress

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from editgauge._util.batching import run_async
 from editgauge._util.coco import read_coco
-from editgauge._util.concurrency import run_async
 from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge._util.images import read_image, write_png

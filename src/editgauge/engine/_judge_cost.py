@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge.engine._judges import transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception
 from editgauge.engine._run_plan import RemainingTasks, RunPlan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge._stats.resampling import HALVES
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.progress import progress
 from editgauge.engine._judges import transcripts_of
 from editgauge.engine._perception import RunPerception
@@ -17,7 +17,7 @@ from editgauge.engine._scoring import ScoringTask, extract_part, load_item
 from editgauge.errors import BadImageError
 from editgauge.evidence import Note
 from editgauge.results import ScoreKey
-from editgauge.results.sets import ALL, FILE, SetScore, read_sets, write_sets
+from editgauge.results._records import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:

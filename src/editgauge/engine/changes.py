@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.drawing import draw
 from editgauge._util.images import (
     ImageLike,

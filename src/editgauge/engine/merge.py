@@ -19,9 +19,9 @@ from editgauge.engine._run_plan import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
 from editgauge.results import Run, RunWriter, ScoreKey, tables
+from editgauge.results._records import SetScore, write_sets
 from editgauge.results.edits import INPUTS_FILE
 from editgauge.results.manifest import Manifest
-from editgauge.results.sets import SetScore, write_sets
 
 MAX_NAMED = 5
 """Differing scores that a message names at most."""

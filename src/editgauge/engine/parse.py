@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.batching import Ask
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import Ask, run_async
 from editgauge._util.datasets import read_text
 from editgauge._util.images import read_image
 from editgauge.edit_types import EDIT_TYPES

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from editgauge._stats.resampling import Estimate
-from editgauge._util.batching import Ask
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import Ask, run_async
 from editgauge._util.files import write_jsonl
 from editgauge._util.images import Pixels, pixel_hash, read_image
 from editgauge._util.progress import log_info, progress

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.files import read_bytes
 from editgauge._util.images import ImageFile, load_image, pixel_hash, read_image
 from editgauge._util.progress import progress
@@ -27,8 +27,8 @@ from editgauge.options import Natural, document_options
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import ImageStamp, Run, ScoreKey, ScoreRecord, tables
 from editgauge.results._journal import SIDES, journals, read_journal
+from editgauge.results._records import FILE as SETS
 from editgauge.results.edits import edits_sha256
-from editgauge.results.sets import FILE as SETS
 from editgauge.types import Edit, Item, Outcome
 
 DEFAULT_SAMPLE = 20

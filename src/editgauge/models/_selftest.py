@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import cv2
 import numpy as np
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels
 from editgauge._vision.geometry import box_overlap
 from editgauge.errors import EditGaugeError, UnknownNameError, summarize_error

@@ -48,7 +48,7 @@ from editgauge._vision.redrawn_changes import (
 )
 from editgauge.errors import UnscorableError
 from editgauge.models.perception import Perception
-from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
+from editgauge.models.vocabulary._words import is_animal, same_coco_kind
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols._second_look import (
     ANIMAL,

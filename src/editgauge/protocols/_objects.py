@@ -17,7 +17,7 @@ from editgauge._vision.object_changes import BoxSides, DetectedObject
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence
 from editgauge.models.answers import Instances, SegmentPrompt
-from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.vocabulary._words import coco_words
 from editgauge.types import Item
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from editgauge._vision.redrawn_changes import color_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.perception import Perception
-from editgauge.models.vocabulary.coco import is_animal
+from editgauge.models.vocabulary._words import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 from editgauge.protocols._objects import has_model, match_boxes
 from editgauge.protocols.people import MIN_FACE_SIDE, MIN_SAME_PERSON

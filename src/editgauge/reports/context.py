@@ -11,7 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from editgauge._render import text as words
-from editgauge._render.templates import open_templates
+from editgauge._render.text import open_templates
 from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes

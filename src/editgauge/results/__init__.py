@@ -14,12 +14,11 @@ RUN/
 """
 
 from editgauge.results._journal import EncodedEntry, JournalEntry
-from editgauge.results._records import ImageStamp, OutcomeKey, ScoreKey, ScoreRecord
-from editgauge.results._score_columns import LabelColumn, Rows, ScoreColumns
+from editgauge.results._records import ImageStamp, OutcomeKey, ScoreKey, ScoreRecord, SetScore
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.results.run import Run, RunSource, label_methods
-from editgauge.results.sets import SetScore
 from editgauge.results.signature import Signature
+from editgauge.results.tables import LabelColumn, Rows, ScoreColumns
 from editgauge.results.writer import RunWriter
 
 __all__ = [

@@ -18,12 +18,11 @@ from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Evidence, Note, from_json
 from editgauge.results import tables
 from editgauge.results._journal import journals, read_journal
-from editgauge.results._records import OutcomeKey, ScoreKey, ScoreRecord
-from editgauge.results._score_columns import ScoreColumns
+from editgauge.results._records import OutcomeKey, ScoreKey, ScoreRecord, SetScore, read_sets
 from editgauge.results.edits import read_edits, read_inputs
 from editgauge.results.manifest import Manifest
-from editgauge.results.sets import SetScore, read_sets
 from editgauge.results.signature import Signature, signature_of
+from editgauge.results.tables import ScoreColumns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

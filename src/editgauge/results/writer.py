@@ -22,9 +22,9 @@ from editgauge.results._journal import (
     key_of,
     read_journal,
 )
+from editgauge.results._records import FILE as SETS
 from editgauge.results._records import ScoreKey, Stamps, fingerprint
 from editgauge.results.manifest import FILE, Manifest, now
-from editgauge.results.sets import FILE as SETS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -29,10 +29,10 @@ conditional questions show. A page belongs to one rater: with anyone else's numb
 `NotAllowedError`. Images of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
 """
 
+from editgauge.errors import BadAnswersError, BadStudyError, NotAllowedError
 from editgauge.studies._create import create
 from editgauge.studies._pages import Page, PagePicture, PageQuestion, Receipt
 from editgauge.studies.design import Design, is_asked, parse_form_value
-from editgauge.studies.errors import BadAnswersError, BadStudyError, NotAllowedError
 from editgauge.studies.study import RaterInfo, Study
 from editgauge.studies.verbs import analyze, exclude, export, forget, import_, include, invite, serve, status
 

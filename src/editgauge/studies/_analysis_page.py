@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from editgauge import __version__
 from editgauge._render import text
-from editgauge._render.templates import open_templates
+from editgauge._render.text import open_templates
 from editgauge._util.files import write_bytes
 from editgauge._util.images import read_image
 from editgauge.analysis.summary import ALL, FEW_SOURCES

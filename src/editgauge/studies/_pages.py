@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from editgauge.errors import NotAllowedError
 from editgauge.studies.assignment import count_served, take_slot
 from editgauge.studies.design import (
     Answer,
@@ -27,7 +28,6 @@ from editgauge.studies.design import (
     validate_answers,
 )
 from editgauge.studies.design._fields import Kind, Value
-from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.raters import log, review
 from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 

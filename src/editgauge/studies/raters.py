@@ -10,11 +10,10 @@ from typing import Any, Literal
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from editgauge.errors import UnknownNameError
+from editgauge.errors import BadStudyError, NotAllowedError, UnknownNameError
 from editgauge.studies.assignment import release, return_slot, take_slot
 from editgauge.studies.design import Answer, Answers, Design, validate_answers
 from editgauge.studies.design._fields import is_right
-from editgauge.studies.errors import BadStudyError, NotAllowedError
 from editgauge.studies.store import AnswerRow, Assignment, Event, EventKind, Rater, Screening, Served, StudyItem
 
 

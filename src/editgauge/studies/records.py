@@ -12,11 +12,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from editgauge._util.fields import format_value
-from editgauge.errors import BadInputError
+from editgauge.errors import BadAnswersError, BadInputError
 from editgauge.studies._pages import encode_answer, page_questions, to_page_sides, write
 from editgauge.studies.assignment import count_served, take_slot
 from editgauge.studies.design import Answer, Answers, Design, validate_answers
-from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.raters import exclude, log, wrong_answers
 from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, StudyItem
 

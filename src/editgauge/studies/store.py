@@ -35,7 +35,7 @@ from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, Operati
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from editgauge.studies.errors import BadStudyError
+from editgauge.errors import BadStudyError
 
 LOCK_TIMEOUT_SECONDS = 60
 """How long a writer waits for its turn."""

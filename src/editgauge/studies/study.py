@@ -19,11 +19,11 @@ from sqlalchemy.orm import Session
 from editgauge._util.datasets import read_text
 from editgauge._util.fields import Fields
 from editgauge._util.files import write_text
+from editgauge.errors import BadStudyError, NotAllowedError
 from editgauge.studies import _pages, raters
 from editgauge.studies._pages import Page, make_page
 from editgauge.studies.assignment import AssignmentRules, claim, expire, release
 from editgauge.studies.design import Design, read_design
-from editgauge.studies.errors import BadStudyError, NotAllowedError
 from editgauge.studies.raters import Invitation, add_raters, find_rater, forget, token_hash
 from editgauge.studies.store import Assignment, Database, Event, Rater, StudyCell, StudyItem
 

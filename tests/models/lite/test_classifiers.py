@@ -11,7 +11,7 @@ import pytest
 import skimage.data
 import yaml
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels, read_image
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import MIN_ATTRIBUTE_MARGIN, MIN_SCENE_SHARE, ClassScores, SceneScores

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels, read_image
-from editgauge.benchmarks import photos
+from editgauge.benchmarks import sample
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features
 from editgauge.models.lite.detectors import CocoDetector, EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
 from editgauge.models.roles import Detector
-from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.vocabulary._words import coco_words
 from editgauge.models.weights import MissingWeightsError, available
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -42,7 +42,7 @@ def ready(make: type[CocoDetector]) -> CocoDetector:
 @cache
 def photograph(name: str) -> Pixels:
     try:
-        return read_image(photos.path(name))
+        return read_image(sample.photo_path(name))
     except BadInputError as error:
         pytest.skip(f"detectors were NOT tested on photographs: {error}")
 
@@ -173,7 +173,7 @@ def test_the_labels_use_words_of_coco_and_contradict_themselves_nowhere() -> Non
         assert present | unsure <= known, name
         assert not present & unsure, name
         assert set(label.get("boxes", ())) <= present, name
-        assert name in photos.HASHES
+        assert name in sample.HASHES
 
 
 @pytest.mark.slow

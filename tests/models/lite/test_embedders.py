@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import MissingExtraError, UnscorableError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels
 from editgauge.evidence import Arrow, Box
 from editgauge.models._cache import pack, unpack

@@ -14,7 +14,7 @@ import pytest
 import skimage.data
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels
 from editgauge.errors import EditGaugeError
 from editgauge.evidence import Box

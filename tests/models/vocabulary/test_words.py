@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from editgauge.errors import UnscorableError
 from editgauge.models import vocabulary
 from editgauge.models.vocabulary import resolve, siblings, synonyms, wordnet_here
-from editgauge.models.vocabulary._words import Resolution, WordNet, english, sense_of, table
-from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.vocabulary._words import Resolution, WordNet, coco_words, english, sense_of, table
 from editgauge.models.weights import weights_of
 
 COCO = tuple(coco_words().values())

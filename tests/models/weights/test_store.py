@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, FetchError, UnknownNameError
 from editgauge.models.perception import ModelService

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge._util.concurrency import run_async
+from editgauge._util.batching import run_async
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders._calibration_fit import fit_weights
 from editgauge.errors import UnscorableError

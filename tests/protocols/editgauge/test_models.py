@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.editgauge._features import FEATURES, Model
-from editgauge.protocols.editgauge._models import Curve, CurveModel, LinearModel, fitted
+from editgauge.protocols.editgauge._models import FEATURES, Curve, CurveModel, LinearModel, Model, fitted
 
 BETTER = ("presence", "presence_gain", "new_seen", "new_by_both", "gone", "color_rank", "style_fit", "place_fit")
 WORSE_QUALITY = ("novelty", "most_changed", "clipped", "detail_lost", "detail_gained")

@@ -21,8 +21,7 @@ from editgauge.evidence import Note
 from editgauge.protocols import editgauge
 from editgauge.protocols.editgauge._appearance import mean_at, style_fit
 from editgauge.protocols.editgauge._explanations import MEANINGS, reasons
-from editgauge.protocols.editgauge._features import FEATURES, features
-from editgauge.protocols.editgauge._models import Prediction
+from editgauge.protocols.editgauge._models import FEATURES, Prediction, features
 from editgauge.protocols.editgauge._request import REQUEST_FEATURES, explain_missing_request, request_features
 from editgauge.protocols.editgauge._roles import roles_of
 from editgauge.protocols.editgauge._view import ClassProbability, ObjectPair, View

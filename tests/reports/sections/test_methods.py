@@ -15,8 +15,8 @@ from editgauge.reports.context import Context
 from editgauge.reports.report import report
 from editgauge.reports.sections.methods import swept
 from editgauge.results import JournalEntry, Run
+from editgauge.results._records import SetScore, write_sets
 from editgauge.results.manifest import ProtocolEntry
-from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:

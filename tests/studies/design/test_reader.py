@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.errors import BadAnswersError, BadInputError, UnknownNameError
 from editgauge.studies.design import built_in, find_design, read_design, validate_answers
-from editgauge.studies.errors import BadAnswersError
 
 INSPECTOR = read_design(built_in()["editinspector"], "editinspector.yaml")
 WHOLE: dict[str, Any] = {"accuracy": "accurate", "consistent": "yes", "precise": "yes", "artifacts": "none"}

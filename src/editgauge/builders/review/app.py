@@ -19,7 +19,7 @@ from jinja2 import Environment
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from editgauge import __version__
-from editgauge._render.templates import open_templates
+from editgauge._render.text import open_templates
 from editgauge._util.progress import log_info
 from editgauge.builders.review.desk import IMAGE_TYPES, Desk, UnfitCandidateError, Verdict, read_proposal
 from editgauge.builders.review.file import Review, ReviewCandidate, agreement, read_review

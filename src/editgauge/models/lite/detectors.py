@@ -16,7 +16,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
 from editgauge.models.lite._runtime import FromCatalog, litert, litert_outputs
 from editgauge.models.vocabulary import resolve
-from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.vocabulary._words import coco_words
 
 Boxes = NDArray[np.float32]
 """One row per object: left, top, right, bottom."""

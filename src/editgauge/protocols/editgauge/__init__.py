@@ -23,9 +23,8 @@ from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall, read_calibration
 from editgauge.protocols.editgauge._explanations import reasons, request_evidence
-from editgauge.protocols.editgauge._features import features
 from editgauge.protocols.editgauge._further import JUDGED, WORDS, judge_evidence
-from editgauge.protocols.editgauge._models import fitted
+from editgauge.protocols.editgauge._models import features, fitted
 from editgauge.protocols.editgauge._request import MAX_UNTOUCHED_CHANGE, explain_missing_request
 from editgauge.protocols.editgauge._view import build_view
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
     from editgauge.protocols import JudgingPerception
     from editgauge.protocols.editgauge._calibration import CalibrationCurve
-    from editgauge.protocols.editgauge._features import Model
+    from editgauge.protocols.editgauge._models import Model
     from editgauge.protocols.editgauge._request import Values
     from editgauge.protocols.editgauge._view import View
 

@@ -22,7 +22,7 @@ from editgauge.reports.sections.agreement import disputes, left_out, people_tabl
 from editgauge.reports.sections.overview import highlights, in_bold, sentences
 from editgauge.reports.sections.verdicts import answers_by_method
 from editgauge.results import SetScore
-from editgauge.results.sets import ALL
+from editgauge.results._records import ALL
 
 if TYPE_CHECKING:
     from editgauge.reports._outcomes import Missing

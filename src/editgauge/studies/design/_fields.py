@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from editgauge._util.fields import Fields, Text, Word, format_value
-from editgauge.studies.errors import BadAnswersError
+from editgauge.errors import BadAnswersError
 
 Unit = Literal["outcome", "pair", "attributes"]
 """What one page asks about: one outcome, two outcomes of an edit, or two attributes of an edit."""

@@ -19,15 +19,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from editgauge._render.templates import open_templates
+from editgauge._render.text import open_templates
 from editgauge._util.datasets import read_text
 from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
-from editgauge.errors import BadInputError
+from editgauge.errors import BadAnswersError, BadInputError
 from editgauge.studies.design import Answers, Design, DesignQuestion, QuestionFields, parse_form_value
 from editgauge.studies.design._fields import MAX_TEXT_CHARACTERS, MTurk
-from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange._tasks import (
     ExportedTask,

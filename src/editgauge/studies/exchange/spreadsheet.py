@@ -15,9 +15,8 @@ from editgauge._util.datasets import read_text
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.files import write_text
 from editgauge._util.text import csv_text, from_csv_text
-from editgauge.errors import BadInputError
+from editgauge.errors import BadAnswersError, BadInputError
 from editgauge.studies.design import Answers, Design, DesignQuestion, parse_form_value
-from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange._tasks import (
     ExportedTask,

@@ -11,9 +11,9 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
+from editgauge.errors import BadAnswersError, NotAllowedError
 from editgauge.studies._pages import Page
 from editgauge.studies.design import Answer, QuestionFields
-from editgauge.studies.errors import BadAnswersError, NotAllowedError
 from editgauge.studies.store import Screening
 from editgauge.studies.study import RaterInfo
 from editgauge.studies.web._state import (

@@ -21,12 +21,12 @@ from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 
 from editgauge import __version__
-from editgauge._render.templates import open_templates
+from editgauge._render.text import open_templates
 from editgauge._util.files import write_bytes
 from editgauge._util.images import image_size
 from editgauge._util.text import format_count
+from editgauge.errors import NotAllowedError
 from editgauge.studies.design import Answer, QuestionFields, parse_form_value
-from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.study import RaterInfo, Study
 from editgauge.studies.web._guard import MAX_NUMBER_DIGITS, Buckets, address
 
