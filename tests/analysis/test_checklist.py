@@ -25,7 +25,7 @@ EDITS = 12
 
 @pytest.fixture
 def run(make_run: Callable[..., Path], make_record: Callable[..., Any]) -> Path:
-    records = []
+    records: list[Any] = []
     for kind in ("size", "color"):
         for number in range(EDITS):
             scores = {"edit": float(number % 2) if kind == "size" else "not_applicable", "context[dino]": 0.5}

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.outcomes import OutcomeKey, match
+from editgauge.analysis.outcomes import match
 from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.errors import BadInputError
+from editgauge.results import OutcomeKey
 
 
 def written(folder: Path, name: str, *lines: str) -> Path:

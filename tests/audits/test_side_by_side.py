@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from editgauge import diff, run, verify
+from editgauge import RunDifference, diff, run, verify
 from editgauge.audits.side_by_side import side_by_side
 from editgauge.errors import BadInputError
 from editgauge.results import Run
@@ -83,7 +83,9 @@ def test_a_difference_of_two_runs_is_laid_at_the_judges_door(
             processes=1,
             quiet=True,
         )
-    shifts = {shift.name: shift for shift in diff(tmp_path / "april", tmp_path / "june").shifts}
+    difference = diff(tmp_path / "april", tmp_path / "june")
+    assert isinstance(difference, RunDifference)
+    shifts = {shift.name: shift for shift in difference.shifts}
     causes = shifts["following"].causes
     assert causes is not None
     assert causes.change == 1.0

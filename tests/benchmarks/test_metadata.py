@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -32,6 +33,6 @@ def test_the_page_shows_the_table() -> None:
 @pytest.mark.parametrize(
     "fields", [{}, {"hub": "a/b", "git": "a/b"}, {"git": "a/b"}, {"hub": "a/b", "revision": "main"}]
 )
-def test_a_home_is_one_place_at_a_commit(fields: dict[str, str]) -> None:
+def test_a_home_is_one_place_at_a_commit(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         BenchmarkHome(**fields)

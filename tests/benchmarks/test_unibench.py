@@ -160,7 +160,8 @@ def test_slots_without_a_name_are_filled_by_the_type_of_task(annotated: dict[str
     (tmp_path / "1.jpg").write_bytes(b"not looked into")
     assert faults_of(annotated) == []
     captions = {
-        edit.extras[EXTRA]["task"]: edit.target_caption for edit in open_benchmark("unibench", data=tmp_path).edits
+        edit.extras[EXTRA]["task"]: edit.target_caption or ""
+        for edit in open_benchmark("unibench", data=tmp_path).edits
     }
     assert "sitting on a suitcase" in captions["change_class"]
     assert " cat sitting on a suitcase" in captions["change_color"]

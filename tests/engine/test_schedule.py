@@ -252,7 +252,8 @@ def test_several_processes_share_the_cores(home: Path, tmp_path: Path, plugin: P
 def test_a_frozen_worker_is_replaced(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_schedule, "HEARTBEAT_SECONDS", 1.0)
     monkeypatch.setattr(_schedule, "MAX_SILENCE_SECONDS", 20.0)
-    start_process, frozen = _schedule.start_process, []
+    start_process = _schedule.start_process
+    frozen: list[subprocess.Popen[bytes]] = []
 
     def start_and_freeze_the_first(module: str, processes: int, gpu: str | None = None) -> subprocess.Popen[bytes]:
         process = start_process(module, processes, gpu)

@@ -12,7 +12,7 @@ import pytest
 
 import editgauge
 from editgauge._util.images import write_png
-from editgauge.engine import _sets
+from editgauge.engine import _scoring, _sets
 from editgauge.models.weights import available
 from editgauge.types import Edit, Item, Outcome
 
@@ -32,7 +32,7 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
     models = ["fid_features=inception-fid"]
     decoded: list[Outcome] = []
 
-    load_item = _sets.load_item
+    load_item = _scoring.load_item
 
     def load(edit: Edit, outcome: Outcome) -> Item:
         decoded.append(outcome)

@@ -347,6 +347,7 @@ def answer(reason: Reason | None) -> BatchResult:
         reason=reason,
         higher_is_better=True,
         range=(0.0, 1.0),
+        signature="",
     )
     edit = EditAnswer(edit_type=UNSPECIFIED, subject=None, to=None, position=None, steps=[], **{"from": None})
     reward = Reward(value=None, abstained=True, reason=reason)

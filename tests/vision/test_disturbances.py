@@ -116,6 +116,6 @@ def test_what_a_mask_allows_is_not_compared(photograph: Pixels) -> None:
 
 def test_noise_counts_on_a_textured_image_too() -> None:
     texture = np.random.default_rng(1).integers(0, 256, (96, 96, 3)).astype(np.uint8)
-    image = np.ascontiguousarray(cv2.resize(texture, (384, 384), interpolation=cv2.INTER_CUBIC))
+    image = np.asarray(cv2.resize(texture, (384, 384), interpolation=cv2.INTER_CUBIC), np.uint8)
 
     assert severity(image, add_noise(image, 1.0)) > 0.5

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.masks import Polygons, Union, bounding_box
-from editgauge._util.phrases import PLACES, instruction
+from editgauge._util.phrases import POSITION_PHRASES, instruction
 from editgauge._util.text import with_article
 from editgauge._vision import geometry
 from editgauge._vision.colors import rgb_of
@@ -251,7 +251,7 @@ def captions(
         case "object_addition":
             return before, f"{before} and {new}"
         case "positional_addition" if position:
-            return before, f"{before} with {new} {PLACES[position.relation].format(subject)}"
+            return before, f"{before} with {new} {POSITION_PHRASES[position.relation].format(subject)}"
         case "style":
             return before, f"{to} of {subject_phrase}"
         case _:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, bounding_box
-from editgauge._util.phrases import PLACES, instruction, without_article
+from editgauge._util.phrases import POSITION_PHRASES, instruction, without_article
 from editgauge._util.text import plural, with_article
 from editgauge._vision.object_changes import LOW_CONFIDENCE_FACTOR
 from editgauge.edit_types import EDIT_TYPES
@@ -237,7 +237,7 @@ def _added(parts: ParsedStep) -> DescribedChange:
     where = None
     if parts.position is not None:
         relation = parts.position.relation
-        form = "on the {}" if relation == "on" else PLACES.get(relation, f"{relation} the {{}}")
+        form = "on the {}" if relation == "on" else POSITION_PHRASES.get(relation, f"{relation} the {{}}")
         where = form.format(parts.position.anchor or parts.subject or WHOLE_IMAGE)
     return DescribedChange("Add", None, parts.to, where=where)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from editgauge._util.images import Pixels
-from editgauge.models.hub.detectors import BEAMS, MAX_TOKENS, HubCaptioner
+from editgauge.models.hub.captions import BEAMS, MAX_TOKENS, HubCaptioner
 from editgauge.models.roles import Captioner as CaptionerRole
 
 pytestmark = pytest.mark.slow
