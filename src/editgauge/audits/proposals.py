@@ -196,7 +196,7 @@ def _outline(piece: BoolMask) -> Polygons:
 
 
 def _shared(one: Box, other: Box) -> float:
-    """Return the share of the smaller box that lies in the other."""
+    """Return the share of the smaller box that is inside the other."""
     both = box_area((max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])))
     return both / max(min(box_area(one), box_area(other)), 1.0)
 
@@ -301,7 +301,7 @@ ANCHOR_GAP = 0.15
 
 
 def is_free(box: Box, photo: Photograph, excluded: OutlinedObject | None = None) -> bool:
-    """Return whether a box lies inside the image and overlaps no other object."""
+    """Return whether a box is inside the image and overlaps no other object."""
     width, height = photo.size
     left, top, right, bottom = box
     if (

@@ -38,7 +38,7 @@ class ScoreResult:
     `result["edit"]` is one score, `result.verdict` the verdict, and iterating gives every score.
 
     Attributes:
-        verdict: was the edit done, was the rest kept, are there artifacts, and how certain that is.
+        verdict: was the edit done, was the rest kept, is it well made, and how certain that is.
         edit: the edit, as it was read from the instruction.
         source: pixels of the source image, height x width x 3, uint8.
         edited: pixels of the edited image in the size of the source.

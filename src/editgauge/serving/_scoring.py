@@ -239,7 +239,7 @@ class ScoringProcess:
             del self.waiting[number]
 
     def kill(self) -> None:
-        """End the process at once; whoever waits for it gets `ProcessEndedError`."""
+        """End the process at once; callers that wait for it get `ProcessEndedError`."""
         self._process.kill()
         self._end()
 

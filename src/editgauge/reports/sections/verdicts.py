@@ -1,4 +1,4 @@
-"""Verdicts: the answers on every outcome, counted by method and listed one by one."""
+"""Verdicts: the answers on every outcome, counted by method and listed individually."""
 
 from __future__ import annotations
 
