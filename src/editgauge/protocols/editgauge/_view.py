@@ -373,7 +373,7 @@ async def _probability(perception: Perception, image: Pixels, box: BoxSides | No
 
 
 def _known_relatives(perception: Perception, label: str) -> list[str]:
-    """Return the head noun of a label if the classifier knows it, else a relative in WordNet that the classifier knows."""
+    """Return the head noun of a label, or a relative in WordNet, if the classifier knows it."""
     words = label.split()
     for start in range(len(words)):
         noun = " ".join(words[start:])
