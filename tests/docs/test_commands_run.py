@@ -21,7 +21,7 @@ NEEDS = {
     r"^judges (?:compare|captions)|--judge-choices|rubric:": "answers of a language model",
     r"--models paper|embedder=clip|--method (?:instructpix2pix|sdedit|imagic)|disentangle|outcomes/\*": "hub models",
     r"=dreamsim:": "a hub model",
-    r"imagenhub|pie_bench|[mM]agic[bB]rush|editinspector|gedit|tedbench|--coco|(?:run|edit) editval": "files",
+    r"imagenhub|kris|pie_bench|[mM]agic[bB]rush|editinspector|gedit|tedbench|--coco|(?:run|edit) editval": "files",
     r"unibench\.json|genai-bench": "files of others",
     r"--command \"(?:python|bash)|yolo11n|BENCHMARK|SLURM|owlvit|--fields": "what only you have",
     r"people\.(?:jsonl|csv)|run-seed|--engine ray|Batch_1|project-1|choices\.jsonl": "answers of people, or a cluster",
