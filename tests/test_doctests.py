@@ -33,10 +33,10 @@ class Finder(doctest.DocTestFinder):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    examples = [each for each in Finder().find(import_module(name)) if each.name not in VERBS]
+    examples = [example for example in Finder().find(import_module(name)) if example.name not in VERBS]
     runner = doctest.DocTestRunner()
-    for each in examples:
-        runner.run(each)
+    for example in examples:
+        runner.run(example)
     assert runner.failures == 0, "the examples that failed are printed above"
 
 

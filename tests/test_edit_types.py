@@ -63,9 +63,9 @@ def test_an_unknown_edit_type_gets_a_suggestion() -> None:
         an_edit("weather")
 
 
-@pytest.mark.parametrize("benchmark", sorted({name for each in EDIT_TYPES.values() for name in each.names}))
+@pytest.mark.parametrize("benchmark", sorted({name for element in EDIT_TYPES.values() for name in element.names}))
 def test_a_word_of_a_benchmark_names_one_type(benchmark: str) -> None:
-    words = [word for each in EDIT_TYPES.values() for word in each.names.get(benchmark, ())]
+    words = [word for element in EDIT_TYPES.values() for word in element.names.get(benchmark, ())]
     assert sorted(words) == sorted(vocabulary(benchmark))
 
 

@@ -36,7 +36,7 @@ def test_an_accepted_id_is_a_single_file_name_inside_a_folder(name: str) -> None
         path = Path(folder) / f"{name}.png"
         path.touch()
 
-        assert [found.name for found in Path(folder).iterdir()] == [f"{name}.png"]
+        assert [result.name for result in Path(folder).iterdir()] == [f"{name}.png"]
         assert path.stem == name
         assert len(f"{name}\n".splitlines()) == 1
 
@@ -71,10 +71,10 @@ def test_sensible_ids_are_accepted(name: str) -> None:
     ],
 )
 def test_other_ids_are_refused_with_the_reason(name: str, problem: str) -> None:
-    found = id_problem(name)
+    result = id_problem(name)
 
-    assert found is not None
-    assert problem in found
+    assert result is not None
+    assert problem in result
 
 
 @given(st.text(max_size=100) | awkward)
@@ -159,7 +159,7 @@ def test_every_part_of_an_edit_that_can_move_a_score_moves_its_line() -> None:
         edit(extras={"level": 3}),
     ]
 
-    assert len({to_lines([each]) for each in [edit(), *others]}) == len(others) + 1
+    assert len({to_lines([item]) for item in [edit(), *others]}) == len(others) + 1
 
 
 def test_one_edit_is_one_line_whatever_its_words() -> None:

@@ -32,17 +32,17 @@ def rated(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry
 @pytest.mark.parametrize("score", ["gain", "toy/loss"])
 @pytest.mark.parametrize("share", [0.05, 0.2])
 def test_the_promise_is_kept_and_the_run_is_sorted(rated: tuple[Path, Path], score: str, share: float) -> None:
-    found = accept(rated[0], ratings=rated[1], level=4, share=share, score=score)
-    assert found.threshold.value is not None
-    assert 0.3 < found.threshold.value < 0.95 if score == "gain" else found.threshold.value < 0.7
-    assert found.measured is not None
-    assert found.measured.value <= share + 0.05
-    assert found.threshold.passed is not None
-    assert found.threshold.passed > 0.4
-    assert {method: each.scored for method, each in found.passing.items()} == {"mine": 200, "theirs": 200}
-    assert all(0 < each.passed < 200 for each in found.passing.values())
-    assert sum(each.n for each in found.curve) == found.rated
-    assert 0 < found.accepted < found.rated
+    result = accept(rated[0], ratings=rated[1], level=4, share=share, score=score)
+    assert result.threshold.value is not None
+    assert 0.3 < result.threshold.value < 0.95 if score == "gain" else result.threshold.value < 0.7
+    assert result.measured is not None
+    assert result.measured.value <= share + 0.05
+    assert result.threshold.passed is not None
+    assert result.threshold.passed > 0.4
+    assert {method: item.scored for method, item in result.passing.items()} == {"mine": 200, "theirs": 200}
+    assert all(0 < item.passed < 200 for item in result.passing.values())
+    assert sum(item.n for item in result.curve) == result.rated
+    assert 0 < result.accepted < result.rated
 
 
 def test_a_stricter_share_lets_less_pass(rated: tuple[Path, Path]) -> None:
@@ -56,17 +56,17 @@ def test_a_stricter_share_lets_less_pass(rated: tuple[Path, Path]) -> None:
 def test_too_few_ratings_give_no_threshold(rated: tuple[Path, Path], tmp_path: Path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("\n".join(rated[1].read_text().splitlines()[:6]))
-    found = accept(rated[0], ratings=few, level=4, score="gain")
-    assert (found.threshold.value, found.measured) == (None, None)
-    assert "needs rejected edits of 9 source images" in found.threshold.note
-    assert all(each.passed == 0 for each in found.passing.values())
+    result = accept(rated[0], ratings=few, level=4, score="gain")
+    assert (result.threshold.value, result.measured) == (None, None)
+    assert "needs rejected edits of 9 source images" in result.threshold.note
+    assert all(item.passed == 0 for item in result.passing.values())
 
 
 def test_the_plot_is_a_picture_with_a_dot_for_every_bin(rated: tuple[Path, Path], tmp_path: Path) -> None:
-    found = accept(rated[0], ratings=rated[1], level=4, score="gain", plot=tmp_path / "plot.svg")
+    result = accept(rated[0], ratings=rated[1], level=4, score="gain", plot=tmp_path / "plot.svg")
     drawn = ElementTree.fromstring((tmp_path / "plot.svg").read_text("utf-8"))
-    classes = [each.get("class") for each in drawn.iter()]
-    assert classes.count("dot") == len(found.curve) == 10
+    classes = [item.get("class") for item in drawn.iter()]
+    assert classes.count("dot") == len(result.curve) == 10
     assert classes.count("limit") == 1
     assert "toy/gain" in (drawn.get("aria-label") or "")
 

@@ -31,30 +31,30 @@ from editgauge.results import JournalEntry, Run
 def test_by_hand() -> None:
     """Color is easy and has three edits, two of them of one source image; size is hard and has one."""
     values, types = np.array([0.9, 0.7, 0.8, 0.0]), np.array(["color", "color", "color", "size"])
-    found = aggregate_method(values, types, np.array(["a", "a", "b", "c"]))
-    assert list(found) == list(METHOD_AGGREGATIONS)
-    assert {way: each.value for way, each in found.items()} == pytest.approx(
+    result = aggregate_method(values, types, np.array(["a", "a", "b", "c"]))
+    assert list(result) == list(METHOD_AGGREGATIONS)
+    assert {way: item.value for way, item in result.items()} == pytest.approx(
         {"count_weighted": 0.6, "by_type": 0.4, "by_source": 1.6 / 3}
     )
-    assert found["by_source"].n == 3
+    assert result["by_source"].n == 3
 
 
 def test_over_methods_by_hand() -> None:
     """`big` has three outcomes, `small` one."""
     values, methods = np.array([0.9, 0.9, 0.9, 0.1]), np.array(["big", "big", "big", "small"])
-    found = aggregate_methods(values, methods, np.array(["a", "b", "c", "a"]))
-    assert list(found) == list(OVERALL_AGGREGATIONS)
-    assert {way: each.value for way, each in found.items()} == pytest.approx(
+    result = aggregate_methods(values, methods, np.array(["a", "b", "c", "a"]))
+    assert list(result) == list(OVERALL_AGGREGATIONS)
+    assert {way: item.value for way, item in result.items()} == pytest.approx(
         {"pooled": 0.7, "per_method": 0.5, "system": 0.5}
     )
-    assert found["system"].n == 2
+    assert result["system"].n == 2
 
 
 def test_methods_as_a_sample_are_less_sure_than_these_methods() -> None:
     random = np.random.default_rng(0)
     values = (np.array([0.2, 0.5, 0.8]) + random.normal(size=(50, 3)) * 0.1).ravel()
-    found = aggregate_methods(values, np.tile(["a", "b", "c"], 50), np.repeat(np.arange(50), 3))
-    kept, sampled = ((found[way].high or 0) - (found[way].low or 0) for way in ("per_method", "system"))
+    result = aggregate_methods(values, np.tile(["a", "b", "c"], 50), np.repeat(np.arange(50), 3))
+    kept, sampled = ((result[way].high or 0) - (result[way].low or 0) for way in ("per_method", "system"))
     assert sampled > 5 * kept > 0
 
 
@@ -81,10 +81,10 @@ def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., Jour
         make_record("c", {"gain": "crashed"}, place=2),
         make_record("a", {"gain": 0.2}, method="theirs"),
     )
-    found = aggregations(Run.open(folder), "toy", "gain")
-    assert found["mine"]["count_weighted"].value == 0.5
-    assert found["all"]["pooled"].value == pytest.approx(0.4)
-    assert found["all"]["per_method"].value == pytest.approx(0.35)
+    result = aggregations(Run.open(folder), "toy", "gain")
+    assert result["mine"]["count_weighted"].value == 0.5
+    assert result["all"]["pooled"].value == pytest.approx(0.4)
+    assert result["all"]["per_method"].value == pytest.approx(0.35)
     assert aggregations(Run.open(folder), "toy", "loss") == {"mine": {}, "theirs": {}, "all": {}}
 
 

@@ -62,9 +62,9 @@ def only(found: BinaryAgreement, protocol: str, question: str) -> BinaryScore:
 
 
 def test_rates_are_those_of_scikit_learn(run: Path, tell: Tell) -> None:
-    found = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
-    rates = found.rates
-    assert found.n == EDITS
+    result = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
+    rates = result.rates
+    assert result.n == EDITS
     assert rates.balanced_accuracy.value == pytest.approx(balanced_accuracy_score(TRUE_EDIT, SAID_EDIT))
     assert rates.precision.value == pytest.approx(precision_score(TRUE_EDIT, SAID_EDIT))
     assert rates.recall.value == pytest.approx(recall_score(TRUE_EDIT, SAID_EDIT))
@@ -75,19 +75,19 @@ def test_rates_are_those_of_scikit_learn(run: Path, tell: Tell) -> None:
 def test_levels_are_made_yes_or_no_by_each_rater_before_the_majority_counts(run: Path, tell: Tell) -> None:
     """Levels 0, 2, 3 have no majority of their own; two of three find the edit accurate (2 or more)."""
     answers = [[0, 2, 3] if good else [1, 1, 3] for good in TRUE_EDIT]
-    found = only(binary_agreement(run, tell(accuracy=answers)), "inspector[a]", "accuracy")
+    result = only(binary_agreement(run, tell(accuracy=answers)), "inspector[a]", "accuracy")
     both = sum(said and true for said, true in zip(SAID_EDIT, TRUE_EDIT, strict=True))
-    assert found.confusion.yes_rightly == both
-    assert found.confusion.no_wrongly == sum(TRUE_EDIT) - both
-    assert (found.good_from, found.without_majority) == (2, 0)
+    assert result.confusion.yes_rightly == both
+    assert result.confusion.no_wrongly == sum(TRUE_EDIT) - both
+    assert (result.good_from, result.without_majority) == (2, 0)
 
 
 def test_yes_to_a_flaw_is_the_flaw_that_people_find(run: Path, tell: Tell) -> None:
     """Ratings are better when higher: 0 is significant, and mild ones count as none."""
     answers = [[0, 0, 2] if flawed else [1, 1, 0] for flawed in FLAWED]
-    found = only(binary_agreement(run, tell(artifacts=answers)), "inspector[a]", "artifacts")
-    assert found.confusion == Confusion(sum(FLAWED), 0, 0, EDITS - sum(FLAWED))
-    assert found.rates.balanced_accuracy.value == 1
+    result = only(binary_agreement(run, tell(artifacts=answers)), "inspector[a]", "artifacts")
+    assert result.confusion == Confusion(sum(FLAWED), 0, 0, EDITS - sum(FLAWED))
+    assert result.rates.balanced_accuracy.value == 1
 
 
 def test_judge_and_detector_of_artifacts_answer_the_same_question(
@@ -115,20 +115,20 @@ def test_judge_and_detector_of_artifacts_answer_the_same_question(
 
 def test_a_split_panel_is_left_out_and_a_refusal_is_counted(run: Path, tell: Tell) -> None:
     answers = [[0.0, 1.0], *([float(good)] for good in TRUE_EDIT[1:])]
-    found = only(binary_agreement(run, tell(applied=answers)), "inspector[b]", "applied")
-    assert found.without_majority == 1
-    assert found.unscored == {"refused": 2}
-    assert found.n == EDITS - 3
-    assert found.rates.specificity.value == 0
-    assert found.rates.negative_predictive_value.value is None
-    assert found.rates.negative_predictive_value.reason == "none is called bad"
+    result = only(binary_agreement(run, tell(applied=answers)), "inspector[b]", "applied")
+    assert result.without_majority == 1
+    assert result.unscored == {"refused": 2}
+    assert result.n == EDITS - 3
+    assert result.rates.specificity.value == 0
+    assert result.rates.negative_predictive_value.value is None
+    assert result.rates.negative_predictive_value.reason == "none is called bad"
 
 
 def test_a_question_with_many_answers_needs_a_level(run: Path, tell: Tell) -> None:
     ratings = tell(quality=[[1 + number % 5] for number in range(EDITS)])
     assert binary_agreement(run, ratings).scores == ()
-    found = binary_agreement(run, ratings, levels={"quality": 4}).scores
-    assert {(one.question, one.spec.name, one.good_from) for one in found} == {("quality", "edit", 4)}
+    result = binary_agreement(run, ratings, levels={"quality": 4}).scores
+    assert {(one.question, one.spec.name, one.good_from) for one in result} == {("quality", "edit", 4)}
 
 
 def test_dependence_compares_where_people_find_another_aspect_good_and_bad(run: Path, tell: Tell) -> None:
@@ -156,8 +156,8 @@ def test_two_judges_together_reach_what_an_oracle_would(run: Path, tell: Tell) -
 
 
 def test_edits_are_taken_apart_by_type(run: Path, tell: Tell) -> None:
-    found = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
-    assert {name: each.balanced_accuracy.n for name, each in found.by_action.items()} == {
+    result = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
+    assert {name: item.balanced_accuracy.n for name, item in result.by_action.items()} == {
         "object_addition": EDITS // 2,
         "object_removal": EDITS // 2,
     }

@@ -35,9 +35,9 @@ def captioned(make_run: Callable[..., Path], make_record: Callable[..., object])
     records = []
     for place in range(40):
         objects = 1 + place // 2
-        found = float(rng.random() < 1 - objects / 22)
+        result = float(rng.random() < 1 - objects / 22)
         made_up: float | str = "not_applicable" if place % 8 == 0 else min(1.0, objects / 20)
-        scores = {"mp": found, "hr": made_up, "objects": float(objects)}
+        scores = {"mp": result, "hr": made_up, "objects": float(objects)}
         records.append(
             make_record(f"e{place}", scores, protocol=NAME, source=f"s{place // 2}.png", place=place)
         )  # fmt: skip
@@ -63,7 +63,7 @@ def test_captions_get_worse_with_more_objects(captioned: Path) -> None:
 def test_the_picture_tells_every_number_and_is_a_document_of_its_own(captioned: Path) -> None:
     (curve,) = caption_quality(captioned, groups=3)
     root = ElementTree.fromstring(caption_quality_svg(curve))
-    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [item.text for item in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"precision", "hallucination", "objects in the edited image"} <= set(texts)
     assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 6
     assert root.attrib["aria-label"].count("precision") == 3

@@ -57,9 +57,9 @@ def test_judges_can_be_named_as_scores_are(
     asked: tuple[str, ...], shown: set[str], run: Path, people: Path, tmp_path: Path
 ) -> None:
     told = [{**verdict(edit, "first", "first"), "rater": name} for edit in range(3) for name in ("tiny", "huge")]
-    found = agree(run, choices=people, score=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
-    assert found.choice_scores is not None
-    assert {each.protocol for each in found.choice_scores.scores} == shown
+    result = agree(run, choices=people, score=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    assert result.choice_scores is not None
+    assert {score.protocol for score in result.choice_scores.scores} == shown
 
 
 def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_path: Path) -> None:
@@ -74,24 +74,24 @@ def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_p
         verdict(6, "first", "tie"),
         verdict(7, "first", None),
     ]
-    found = agree(run, choices=people, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
-    judge = evaluator(found, "judge[tiny]")
+    result = agree(run, choices=people, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    judge = evaluator(result, "judge[tiny]")
     assert judge.share is not None
     assert judge.share.value == pytest.approx((1 + 1 + 0 + 0.5 + 0.5 + 0.5 + 1) / 7)
     assert (judge.spec.name, judge.share.n, judge.equal, judge.unscored) == ("prefers", 7, 3, 1)
-    (its,) = found.judges
+    (its,) = result.judges
     assert (its.name, its.pairs, its.unanswered, its.ties) == ("tiny", 8, 1, 1)
     assert its.consistent is not None
     assert its.towards_first is not None
     assert its.consistent.value == pytest.approx(4 / 7)
     assert its.consistent.n == 7
     assert its.towards_first.value == pytest.approx((2 + 0.5) / 7)
-    assert found.rankings[0].scores[0].ranks["a"].value == 1
+    assert result.rankings[0].scores[0].ranks["a"].value == 1
 
 
 def evaluator(found: Agreement, protocol: str) -> ChoiceScore:
     assert found.choice_scores is not None
-    return next(each for each in found.choice_scores.scores if each.protocol == protocol)
+    return next(score for score in found.choice_scores.scores if score.protocol == protocol)
 
 
 def test_a_judge_selects_among_triplets(run: Path, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_a_judge_selects_among_triplets(run: Path, tmp_path: Path) -> None:
     told += [verdict(1, "first", "first"), verdict(1, "second", "second", "c")]
     told += [verdict(2, "first", "second"), verdict(2, "first", "first", "c")]
     told += [verdict(3, "first", "first")]
-    found = agree(run, triplets="good=a,preserved=b,modified=c", judge_choices=[lines(tmp_path / "judge.jsonl", told)])
-    assert found.selected is not None
-    judge = next(each for each in found.selected.scores if each.protocol == "judge[tiny]")
+    result = agree(run, triplets="good=a,preserved=b,modified=c", judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    assert result.selected is not None
+    judge = next(score for score in result.selected.scores if score.protocol == "judge[tiny]")
     assert judge.both is not None
     assert judge.both.value == pytest.approx((1 + 0 + 0.5) / 3)
     assert judge.unscored == EDITS - 3
@@ -109,11 +109,11 @@ def test_a_judge_selects_among_triplets(run: Path, tmp_path: Path) -> None:
 
 def test_one_order_is_taken_as_it_is_and_said_to_be_so(run: Path, people: Path, tmp_path: Path) -> None:
     told = [{"edit": f"e{edit}", "first": "a", "second": "b", "chosen": "first"} for edit in range(4)]
-    found = agree(run, choices=people, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
-    share = evaluator(found, "judge[judge]").share
+    result = agree(run, choices=people, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
+    share = evaluator(result, "judge[judge]").share
     assert share is not None
     assert (share.value, share.n) == (1.0, 4)
-    assert (found.judges[0].consistent, found.judges[0].towards_first) == (None, None)
+    assert (result.judges[0].consistent, result.judges[0].towards_first) == (None, None)
 
 
 def test_a_file_of_another_kind_is_told_apart(run: Path, people: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ ROLES = "good=ours,preserved=same,modified=new"
 
 def selected(found: Agreement, name: str) -> SelectedScore:
     assert found.selected is not None
-    return next(each for each in found.selected.scores if each.spec.name == name)
+    return next(score for score in found.selected.scores if score.spec.name == name)
 
 
 @pytest.fixture
@@ -164,9 +164,9 @@ def triplet_run(make_run: MakeRun, make_record: Make) -> Path:
 
 
 def test_triplets_by_hand(triplet_run: Path) -> None:
-    found = agree(triplet_run, triplets=ROLES)
-    assert found.selected is not None
-    gain, loss = (selected(found, name) for name in ("gain", "loss"))
+    result = agree(triplet_run, triplets=ROLES)
+    assert result.selected is not None
+    gain, loss = (selected(result, name) for name in ("gain", "loss"))
     assert gain.both is not None
     assert gain.over_preserved is not None
     assert gain.over_modified is not None
@@ -178,8 +178,8 @@ def test_triplets_by_hand(triplet_run: Path) -> None:
     assert loss.both is not None
     assert loss.over_modified is not None
     assert (loss.both.value, loss.over_modified.value, loss.unscored) == (0.0, 1.0, 0)
-    assert [each.spec.name for each in found.selected.scores] == ["gain", "loss"]
-    assert [(each.first, each.second, each.difference.n) for each in found.selected.behind] == [
+    assert [score.spec.name for score in result.selected.scores] == ["gain", "loss"]
+    assert [(score.first, score.second, score.difference.n) for score in result.selected.behind] == [
         ("toy/gain", "toy/loss", 5)
     ]
 
@@ -196,10 +196,10 @@ def test_a_method_with_one_seed_lends_it_to_all(make_run: MakeRun, make_record: 
         make_record("several", {"gain": 0.9}, method="same", seed=0, place=2),
         *(make_record("several", {"gain": 0.9}, method="new", seed=seed, place=2) for seed in (5, 6)),
     ]
-    found = agree(make_run(*records), triplets=ROLES)
-    assert found.selected is not None
-    assert (found.selected.triplets, found.selected.incomplete) == (2, 2)
-    both = selected(found, "gain").both
+    result = agree(make_run(*records), triplets=ROLES)
+    assert result.selected is not None
+    assert (result.selected.triplets, result.selected.incomplete) == (2, 2)
+    both = selected(result, "gain").both
     assert both is not None
     assert both.value == 0.5
 

@@ -17,7 +17,7 @@ MakeRun = Callable[..., Path]
 
 
 def by_name(comparisons: Sequence[Comparison]) -> dict[str, Comparison]:
-    return {each.spec.name: each for each in comparisons}
+    return {item.spec.name: item for item in comparisons}
 
 
 @pytest.fixture
@@ -34,21 +34,21 @@ def clear(make_run: MakeRun, make_record: Make) -> Path:
 
 
 def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -> None:
-    found = by_name(compare(clear, methods=("mine", "theirs")))
+    result = by_name(compare(clear, methods=("mine", "theirs")))
 
-    for each in found.values():
-        assert each.difference is not None
-        assert each.difference.value is not None
-        assert 0.15 < each.difference.value < 0.25
-        assert each.difference.low is not None
-        assert each.difference.low > 0
-        assert each.p is not None
-        assert each.p < 0.001
-        assert each.first_mean is not None
-        assert each.second_mean is not None
-        assert each.first_mean - each.second_mean == pytest.approx(each.difference.value)
-    assert found["gain"].verdict == "first"
-    assert found["loss"].verdict == "second"
+    for item in result.values():
+        assert item.difference is not None
+        assert item.difference.value is not None
+        assert 0.15 < item.difference.value < 0.25
+        assert item.difference.low is not None
+        assert item.difference.low > 0
+        assert item.p is not None
+        assert item.p < 0.001
+        assert item.first_mean is not None
+        assert item.second_mean is not None
+        assert item.first_mean - item.second_mean == pytest.approx(item.difference.value)
+    assert result["gain"].verdict == "first"
+    assert result["loss"].verdict == "second"
 
 
 def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
@@ -174,7 +174,7 @@ def three(make_run: MakeRun, make_record: Make) -> Path:
 
 def test_several_methods_are_compared_in_all_pairs(three: Path) -> None:
     comparisons = compare(three, score=["gain"])
-    assert [(each.first, each.second, each.verdict) for each in comparisons] == [
+    assert [(item.first, item.second, item.verdict) for item in comparisons] == [
         ("a", "b", "first"),
         ("a", "c", "first"),
         ("b", "c", "first"),
@@ -183,7 +183,7 @@ def test_several_methods_are_compared_in_all_pairs(three: Path) -> None:
 
 
 def test_a_pair_has_the_same_result_alone_and_among_others(three: Path) -> None:
-    among = next(each for each in compare(three, score=["gain"]) if (each.first, each.second) == ("a", "b"))
+    among = next(item for item in compare(three, score=["gain"]) if (item.first, item.second) == ("a", "b"))
     (alone,) = compare(three, methods=("a", "b"), score=["gain"])
     assert (among.p, among.difference) == (alone.p, alone.difference)
 

@@ -43,12 +43,12 @@ def moved(found: RunDifference) -> list[str]:
 
 
 def test_equal_runs_are_the_same(two: Callable[..., RunDifference]) -> None:
-    found = two()
+    result = two()
 
-    assert found.settings == {}
-    assert found.images_changed == 0
-    assert found.same_scores
-    assert [(shift.name, shift.common) for shift in found.shifts] == [("gain", 2), ("loss", 1)]
+    assert result.settings == {}
+    assert result.images_changed == 0
+    assert result.same_scores
+    assert [(shift.name, shift.common) for shift in result.shifts] == [("gain", 2), ("loss", 1)]
 
 
 def test_a_run_is_the_same_as_itself(make_run: MakeRun, make_record: Make) -> None:
@@ -58,14 +58,14 @@ def test_a_run_is_the_same_as_itself(make_run: MakeRun, make_record: Make) -> No
 
 
 def test_a_changed_score_is_found_and_its_means_told(two: Callable[..., RunDifference]) -> None:
-    found = two({"scores": {"gain": 0.75, "loss": "refused"}})
-    (gain,) = [shift for shift in found.shifts if not shift.same]
+    result = two({"scores": {"gain": 0.75, "loss": "refused"}})
+    (gain,) = [shift for shift in result.shifts if not shift.same]
 
     assert (gain.protocol, gain.name, gain.method) == ("toy", "gain", "mine")
     assert (gain.common, gain.changed, gain.only_first, gain.only_second) == (2, 1, 0, 0)
     assert (gain.mean_first, gain.mean_second) == (0.375, 0.5)
-    assert (found.settings, found.images_changed) == ({}, 0)
-    assert not found.same_scores
+    assert (result.settings, result.images_changed) == ({}, 0)
+    assert not result.same_scores
 
 
 def test_the_last_digit_counts(two: Callable[..., RunDifference]) -> None:
@@ -76,10 +76,10 @@ def test_the_last_digit_counts(two: Callable[..., RunDifference]) -> None:
 
 @pytest.mark.parametrize("side", ["source_image", "edited_image"])
 def test_a_changed_image_is_counted(side: str, two: Callable[..., RunDifference]) -> None:
-    found = two({side: replace(SOURCE, pixels="ccc")})
+    result = two({side: replace(SOURCE, pixels="ccc")})
 
-    assert found.images_changed == 1
-    assert found.same_scores
+    assert result.images_changed == 1
+    assert result.same_scores
 
 
 def test_an_image_that_was_only_copied_elsewhere_is_the_same_image(two: Callable[..., RunDifference]) -> None:
@@ -87,23 +87,23 @@ def test_an_image_that_was_only_copied_elsewhere_is_the_same_image(two: Callable
 
 
 def test_a_missing_item_is_found(two: Callable[..., RunDifference]) -> None:
-    found = two(drop=True)
-    (gain,) = [shift for shift in found.shifts if shift.name == "gain"]
+    result = two(drop=True)
+    (gain,) = [shift for shift in result.shifts if shift.name == "gain"]
 
     assert (gain.common, gain.only_first, gain.only_second) == (1, 1, 0)
     assert (gain.mean_first, gain.mean_second) == (0.25, 0.25)
-    assert "gain" in moved(found)
+    assert "gain" in moved(result)
 
 
 def test_a_score_that_became_unscored_is_found(two: Callable[..., RunDifference]) -> None:
-    found = two({"scores": {"gain": "crashed", "loss": 1.0}})
+    result = two({"scores": {"gain": "crashed", "loss": 1.0}})
 
-    assert [(shift.only_first, shift.only_second) for shift in found.shifts] == [(1, 0), (0, 1)]
+    assert [(shift.only_first, shift.only_second) for shift in result.shifts] == [(1, 0), (0, 1)]
 
 
 def test_another_reason_for_having_no_score_is_found(two: Callable[..., RunDifference]) -> None:
-    found = two({"scores": {"gain": 0.5, "loss": "crashed"}})
-    (loss,) = [shift for shift in found.shifts if not shift.same]
+    result = two({"scores": {"gain": 0.5, "loss": "crashed"}})
+    (loss,) = [shift for shift in result.shifts if not shift.same]
 
     assert (loss.name, loss.changed, loss.other_reason) == ("loss", 0, 1)
 
@@ -124,12 +124,12 @@ def test_another_reason_for_having_no_score_is_found(two: Callable[..., RunDiffe
 def test_a_changed_setting_is_named_and_nothing_else(
     manifest: dict[str, Any], settings: dict[str, Any], two: Callable[..., RunDifference]
 ) -> None:
-    found = two(**manifest)
+    result = two(**manifest)
 
-    assert list(found.settings) == list(settings)
+    assert list(result.settings) == list(settings)
     for name, values in settings.items():
-        assert values is None or found.settings[name] == values
-    assert found.same_scores
+        assert values is None or result.settings[name] == values
+    assert result.same_scores
 
 
 def test_other_rules_of_a_protocol_are_named(
@@ -141,23 +141,23 @@ def test_other_rules_of_a_protocol_are_named(
 
 
 def test_runs_of_different_methods_have_nothing_in_common(make_run: MakeRun, make_record: Make) -> None:
-    found = difference(
+    result = difference(
         make_run(make_record(scores={"gain": 0.5}), name="1"),
         make_run(make_record(scores={"gain": 0.5}, method="theirs"), name="2"),
     )
 
-    assert [(shift.method, shift.common, shift.only_first, shift.only_second) for shift in found.shifts] == [
+    assert [(shift.method, shift.common, shift.only_first, shift.only_second) for shift in result.shifts] == [
         ("mine", 0, 1, 0),
         ("theirs", 0, 0, 1),
     ]
-    assert found.shifts[0].mean_first is None
-    assert not found.same_scores
+    assert result.shifts[0].mean_first is None
+    assert not result.same_scores
 
 
 def test_an_unfinished_run_is_told(make_run: MakeRun, make_record: Make) -> None:
-    found = difference(make_run(make_record(), name="1"), make_run(make_record(), name="2", finish=False))
+    result = difference(make_run(make_record(), name="1"), make_run(make_record(), name="2", finish=False))
 
-    assert found.settings == {"finished": (True, False)}
+    assert result.settings == {"finished": (True, False)}
 
 
 IMAGES: dict[str, Any] = {"source_image": SOURCE, "edited_image": EDITED}
@@ -172,22 +172,22 @@ RUN_OF_VALUES = st.dictionaries(
 def test_the_causes_add_up_to_the_change(
     first: dict[tuple[str, int], float], second: dict[tuple[str, int], float], shared: set[str], data: st.DataObject
 ) -> None:
-    found = attribute(first, second, shared, lambda _: data.draw(st.sampled_from(CAUSES)))
+    result = attribute(first, second, shared, lambda _: data.draw(st.sampled_from(CAUSES)))
 
-    assert found is not None
-    assert sum(part.change for part in found.parts.values()) == pytest.approx(found.change, abs=1e-6)
-    assert found.before == pytest.approx(sum(first.values()) / len(first))
-    assert found.after == pytest.approx(sum(second.values()) / len(second))
+    assert result is not None
+    assert sum(part.change for part in result.parts.values()) == pytest.approx(result.change, abs=1e-6)
+    assert result.before == pytest.approx(sum(first.values()) / len(first))
+    assert result.after == pytest.approx(sum(second.values()) / len(second))
     touched = [place for place in first.keys() | second.keys() if first.get(place) != second.get(place)]
-    assert sum(part.items for part in found.parts.values()) == len(touched)
+    assert sum(part.items for part in result.parts.values()) == len(touched)
 
 
 @given(values=RUN_OF_VALUES)
 def test_a_run_and_itself_have_no_causes(values: dict[tuple[str, int], float]) -> None:
-    found = attribute(values, values, {edit for edit, _ in values}, lambda _: "software")
+    result = attribute(values, values, {edit for edit, _ in values}, lambda _: "software")
 
-    assert found is not None
-    assert (found.parts, found.change) == ({}, 0.0)
+    assert result is not None
+    assert (result.parts, result.change) == ({}, 0.0)
 
 
 def test_by_hand() -> None:
@@ -195,9 +195,9 @@ def test_by_hand() -> None:
     first = {("a", 0): 0.2, ("b", 0): 0.4, ("c", 0): 0.6}
     second = {("a", 0): 0.2, ("b", 0): 0.8, ("d", 0): 1.1}
 
-    found = attribute(first, second, {"a", "b", "c"}, lambda _: "images")
-    assert found is not None
-    assert {cause: (round(part.change, 9), part.items) for cause, part in found.parts.items()} == {
+    result = attribute(first, second, {"a", "b", "c"}, lambda _: "images")
+    assert result is not None
+    assert {cause: (round(part.change, 9), part.items) for cause, part in result.parts.items()} == {
         "edits": (0.2, 1),  # 0.5 over a and b becomes 0.7 with d
         "missing": (-0.1, 1),  # 0.4 becomes 0.3 without c
         "images": (0.2, 1),  # 0.3 becomes 0.5 as b does better
@@ -209,9 +209,9 @@ def test_a_run_without_a_score_has_no_mean_to_explain() -> None:
 
 
 def causes(first: Path, second: Path, name: str = "gain") -> Attribution:
-    (found,) = [shift.causes for shift in difference(first, second).shifts if shift.name == name]
-    assert found is not None
-    return found
+    (result,) = [shift.causes for shift in difference(first, second).shifts if shift.name == name]
+    assert result is not None
+    return result
 
 
 OTHER_MODEL = {"models": {"detector": {"name": "owl", "id": "owl", "revision": "2"}}}

@@ -50,7 +50,7 @@ def test_a_good_score_narrows_the_interval_in_either_direction(rated: tuple[Path
 
 
 def test_one_method_can_be_asked_for(rated: tuple[Path, Path]) -> None:
-    assert [each.method for each in estimate(rated[0], ratings=rated[1], score="gain", method="mine")] == ["mine"]
+    assert [item.method for item in estimate(rated[0], ratings=rated[1], score="gain", method="mine")] == ["mine"]
     with pytest.raises(UnknownNameError, match="Did you mean 'mine'"):
         estimate(rated[0], ratings=rated[1], score="gain", method="mien")
 
@@ -59,11 +59,11 @@ def test_rated_outcomes_without_a_score_are_counted(make_run: MakeRun, make_reco
     folder = make_run(make_record("a", {"gain": 0.5}), make_record("b", {"gain": "crashed"}, place=1))
     ratings = tmp_path / "ratings.jsonl"
     ratings.write_text("".join(f'{{"edit": "{edit}", "method": "mine", "value": 4}}\n' for edit in "ab"))
-    (found,) = estimate(folder, ratings=ratings, score="gain")
+    (result,) = estimate(folder, ratings=ratings, score="gain")
 
-    assert found.mean is not None
-    assert (found.mean.value, found.mean.low, found.unscored) == (4.0, None, 1)
-    assert found.notes[1] == "1 rated outcome left out: no score"
+    assert result.mean is not None
+    assert (result.mean.value, result.mean.low, result.unscored) == (4.0, None, 1)
+    assert result.notes[1] == "1 rated outcome left out: no score"
 
 
 def test_strangers_are_told_and_left_out(
@@ -89,9 +89,9 @@ def test_a_rating_belongs_to_its_seed(make_run: MakeRun, make_record: Make, tmp_
     ratings = tmp_path / "ratings.csv"
 
     ratings.write_text("edit,method,value,seed\na,mine,3,2\n")
-    (found,) = estimate(folder, ratings=ratings, score="gain")
-    assert found.mean is not None
-    assert (found.mean.labels_alone.n, found.mean.n_unlabeled) == (1, 1)
+    (result,) = estimate(folder, ratings=ratings, score="gain")
+    assert result.mean is not None
+    assert (result.mean.labels_alone.n, result.mean.n_unlabeled) == (1, 1)
     ratings.write_text("edit,method,value\na,mine,3\n")
     with pytest.raises(BadInputError, match="several seeds"):
         estimate(folder, ratings=ratings, score="gain")
@@ -106,9 +106,9 @@ def test_two_questions_are_not_mixed(rated: tuple[Path, Path], tmp_path: Path) -
     with pytest.raises(BadInputError, match="no ratings for the question 'beauty'"):
         estimate(rated[0], ratings=mixed, score="gain", question="beauty")
     for question, value in {"quality": 3, "success": 1}.items():
-        (found,) = estimate(rated[0], ratings=mixed, score="gain", method="mine", question=question)
-        assert found.mean is not None
-        assert found.mean.labels_alone.value == value
+        (result,) = estimate(rated[0], ratings=mixed, score="gain", method="mine", question=question)
+        assert result.mean is not None
+        assert result.mean.labels_alone.value == value
 
 
 @pytest.fixture
@@ -253,6 +253,6 @@ def test_the_high_probability_threshold_is_stricter_and_keeps_its_promise() -> N
 
 
 def test_too_few_labels_give_no_such_threshold() -> None:
-    found = high_probability_threshold(np.arange(20.0), np.zeros(20, dtype=np.bool_), np.arange(20), alpha=0.1)
-    assert found.value is None
-    assert "22 source images" in found.note
+    result = high_probability_threshold(np.arange(20.0), np.zeros(20, dtype=np.bool_), np.arange(20), alpha=0.1)
+    assert result.value is None
+    assert "22 source images" in result.note

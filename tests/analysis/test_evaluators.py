@@ -39,25 +39,25 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry],
             )
             ratings.append(f"e{edit},{method},{5 if method == 'liked' else 1}")
         told.append({"edit": f"e{edit}", "first": "liked", "second": "other", "chosen": "first"})
-    (tmp_path / "choices.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
+    (tmp_path / "choices.jsonl").write_text("".join(json.dumps(item) + "\n" for item in told))
     (tmp_path / "ratings.csv").write_text("\n".join(ratings) + "\n")
     return make_run(*records)
 
 
 def test_the_ends_are_the_scores_and_the_middle_may_be_better(run: Path, tmp_path: Path) -> None:
     alone = agree(run, choices=tmp_path / "choices.jsonl")
-    found = agree(run, choices=tmp_path / "choices.jsonl", blend="toy/loss,toy/gain").blend
-    assert found is not None
+    result = agree(run, choices=tmp_path / "choices.jsonl", blend="toy/loss,toy/gain").blend
+    assert result is not None
     assert alone.choice_scores is not None
-    (curve,) = found.curves
-    shares = {each.spec.name: each.share for each in alone.choice_scores.scores}
+    (curve,) = result.curves
+    shares = {score.spec.name: score.share for score in alone.choice_scores.scores}
     first, last = curve.points[0], curve.points[-1]
     for point, name in ((first, "gain"), (last, "loss")):
         share = shares[name]
         assert share is not None
         assert (point.value, point.low, point.high, point.n) == (share.value, share.low, share.high, share.n)
-    assert (found.preservation, found.modification, found.outcomes) == ("toy/loss", "toy/gain", 2 * EDITS)
-    middle = curve.points[found.gammas.index(0.5)]
+    assert (result.preservation, result.modification, result.outcomes) == ("toy/loss", "toy/gain", 2 * EDITS)
+    middle = curve.points[result.gammas.index(0.5)]
     assert (first.value, middle.value, last.value) == (0.5, 1.0, 0.5)
     assert curve.best is not None
     assert 0 < curve.best <= 0.5
@@ -67,11 +67,11 @@ def test_the_ends_are_the_scores_and_the_middle_may_be_better(run: Path, tmp_pat
 def test_everything_that_was_asked_has_a_curve_and_a_panel(run: Path, tmp_path: Path) -> None:
     plot = tmp_path / "blend.svg"
     words = {"ratings": tmp_path / "ratings.csv", "choices": tmp_path / "choices.jsonl"}
-    found = agree(run, **words, blend="loss,gain", plot=plot).blend  # type: ignore[arg-type]
-    assert found is not None
-    assert [curve.target for curve in found.curves] == ["choices", "ratings"]
+    result = agree(run, **words, blend="loss,gain", plot=plot).blend  # type: ignore[arg-type]
+    assert result is not None
+    assert [curve.target for curve in result.curves] == ["choices", "ratings"]
     drawing = ElementTree.fromstring(plot.read_text("utf-8"))
-    panels = [each for each in drawing if each.tag.endswith("}g")]
+    panels = [item for item in drawing if item.tag.endswith("}g")]
     assert len(panels) == 2
     assert "choices, 0.50 at gamma 0" in drawing.attrib["aria-label"]
 
@@ -128,9 +128,9 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
 ) -> None:
     runs = [scored_again(make_run, make_record, f"run{n}", 0.2 * n, wrong=n) for n in range(3)]
     told = [{"edit": f"e{n}", "first": "a", "second": "b", "chosen": "first"} for n in range(EDITS_ROBUSTNESS)]
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
-    found = agree(runs[0], choices=tmp_path / "c.jsonl", rerun=runs[1:])
-    gain, loss = found.stability
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(item) + "\n" for item in told))
+    result = agree(runs[0], choices=tmp_path / "c.jsonl", rerun=runs[1:])
+    gain, loss = result.stability
     assert (gain.score, gain.runs, gain.outcomes) == ("toy/gain", 3, 2 * EDITS_ROBUSTNESS)
     (moved,) = gain.agreement
     assert moved.values == pytest.approx((1.0, 0.9, 0.8))
@@ -139,7 +139,7 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
     assert loss.variance is not None
     assert loss.variance.value == pytest.approx(0, abs=1e-12)
     assert loss.of_all is None
-    assert found.attributes == (), "these edits bring no attributes"
+    assert result.attributes == (), "these edits bring no attributes"
 
 
 def test_the_variance_of_a_score_over_runs(make_run: MakeRun, make_record: Make) -> None:
@@ -165,8 +165,8 @@ def test_runs_without_a_common_score_cannot_be_compared(make_run: MakeRun, make_
 
 
 def test_attributes_in_another_order_are_alike_one_by_one_but_not_as_a_text() -> None:
-    joined, each = rouge_l(["red cap", "tan shorts", "low ledge"], ["low ledge", "red cap", "tan shorts"])
-    assert each == 1.0
+    joined, item = rouge_l(["red cap", "tan shorts", "low ledge"], ["low ledge", "red cap", "tan shorts"])
+    assert item == 1.0
     assert joined == pytest.approx(4 / 6), "the longest common run of words in order is 'red cap tan shorts'"
     assert rouge_l(["red cap"], ["green field"]) == (0.0, 0.0)
 

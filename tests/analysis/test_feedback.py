@@ -45,23 +45,26 @@ def test_every_remark_counts_once_for_each_of_its_kinds() -> None:
     told = [
         Remark("q", text, f"{place}.png") for place, text in enumerate(["blurry edges", "blurred", "fine", "edges"])
     ]
-    (found,) = sort_remarks(told)
-    assert (found.remarks, found.unsorted) == (4, 1)
-    assert list(found.kinds)[:2] == ["Blur", "Edges"]
-    assert [found.kinds[label].value for label in ("Blur", "Edges", "Color")] == [0.5, 0.5, 0.0]
-    assert (found.kinds["Blur"].n, found.kinds["Blur"].clusters) == (4, 4)
+    (result,) = sort_remarks(told)
+    assert (result.remarks, result.unsorted) == (4, 1)
+    assert list(result.kinds)[:2] == ["Blur", "Edges"]
+    assert [result.kinds[label].value for label in ("Blur", "Edges", "Color")] == [0.5, 0.5, 0.0]
+    assert (result.kinds["Blur"].n, result.kinds["Blur"].clusters) == (4, 4)
 
 
 def test_questions_are_kept_apart() -> None:
-    found = sort_remarks([Remark("a", "blurry", "1.png"), Remark("b", "too big", "1.png")])
-    assert [(each.question, next(iter(each.kinds))) for each in found] == [("a", "Blur"), ("b", "Shape and proportion")]
+    result = sort_remarks([Remark("a", "blurry", "1.png"), Remark("b", "too big", "1.png")])
+    assert [(item.question, next(iter(item.kinds))) for item in result] == [
+        ("a", "Blur"),
+        ("b", "Shape and proportion"),
+    ]
     assert sort_remarks([]) == ()
 
 
 def test_the_picture_has_a_bar_for_every_kind_as_long_as_its_share() -> None:
-    (found,) = sort_remarks([Remark("<q>", text, text) for text in ("blurry", "blurred edges", "edges", "a toy")])
-    root = ElementTree.fromstring(feedback_svg({found.question: found.kinds}))
-    bars = [float(each.attrib["width"]) for each in root.iter() if each.attrib.get("class") == "bar"]
+    (result,) = sort_remarks([Remark("<q>", text, text) for text in ("blurry", "blurred edges", "edges", "a toy")])
+    root = ElementTree.fromstring(feedback_svg({result.question: result.kinds}))
+    bars = [float(item.attrib["width"]) for item in root.iter() if item.attrib.get("class") == "bar"]
     assert len(bars) == 10
     assert bars[0] == bars[1] == pytest.approx(2 * bars[2], abs=0.1)
     assert bars[3:] == [0.0] * 7

@@ -78,7 +78,11 @@ def test_an_average_by_level_of_equal_values_has_an_interval_with_width(value: f
 
 
 def test_the_named_figure_is_averaged_as_the_paper_does(gedit: Path) -> None:
-    [figure] = [each for each in measured_figures(Run.open(gedit)) if each.figure.name == "GEdit G_O, EN, full set"]
+    [figure] = [
+        measured_figure
+        for measured_figure in measured_figures(Run.open(gedit))
+        if measured_figure.figure.name == "GEdit G_O, EN, full set"
+    ]
     assert figure.methods["mine"].value == (5.0 + 9.0) / 2
     assert figure.methods["theirs"].value == (4.0 + 8.0) / 2
     assert figure.alternatives["every value once"]["mine"].value == 6.0
@@ -91,7 +95,7 @@ def test_the_named_figure_is_averaged_as_the_paper_does(gedit: Path) -> None:
 
 
 def test_a_figure_of_groups_that_the_run_does_not_have_is_left_out(gedit: Path) -> None:
-    names = [each.figure.name for each in measured_figures(Run.open(gedit))]
+    names = [measured_figure.figure.name for measured_figure in measured_figures(Run.open(gedit))]
     assert "GEdit G_O, CN, full set" in names
     assert not [name for name in names if "intersection" in name or "G_SC" in name]
 
@@ -102,7 +106,7 @@ def test_where_the_protocol_gives_no_number_there_is_none(gedit: Path) -> None:
     figure = measured_figures(Run.open(gedit))[0]
     assert figure.methods["mine"].value is None
     assert figure.methods["mine"].reason == "no outcome of a task"
-    [row] = [each for each in means_of(Run.open(gedit)) if each["name"] == "g_o_en"]
+    [row] = [element for element in means_of(Run.open(gedit)) if element["name"] == "g_o_en"]
     assert (row["mean"], row["reasons"]) == (None, "not_applicable: no outcome of a task")
     assert figure.methods["theirs"].value == 6.0
 
@@ -204,7 +208,7 @@ def test_a_figure_finds_its_score_whatever_model_made_it(
     run = make_run(*records, groups=groups, benchmark="compbench", protocols={"local-clip": entry})
     [figure] = measured_figures(Run.open(run))
     assert figure.figure.name == "CompBench LC-I"
-    assert [each.value for each in figure.methods.values()] == [pytest.approx((0.6 + 1.0) / 2)]
+    assert [element.value for element in figure.methods.values()] == [pytest.approx((0.6 + 1.0) / 2)]
 
 
 TOLD = ProtocolEntry("about", "paper", "1", (), (ScoreSpec("edit", True, (0.0, 1.0)),))

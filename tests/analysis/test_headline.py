@@ -38,9 +38,9 @@ def say(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path])
             for n in range(sources)
         ]
         run = Run.open(make_run(*records, protocols={"toy": ENTRY}))
-        found = make_headline(summarize(run), RunTests(run))
-        assert {part for part in found.parts if isinstance(part, MethodName)} <= {MethodName(name) for name in means}
-        return found.sentence
+        result = make_headline(summarize(run), RunTests(run))
+        assert {part for part in result.parts if isinstance(part, MethodName)} <= {MethodName(name) for name in means}
+        return result.sentence
 
     return told
 

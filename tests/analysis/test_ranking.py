@@ -46,7 +46,7 @@ def test_ranks_stand_side_by_side_by_choices(run: Path, tmp_path: Path) -> None:
         for edit in range(EDITS)
         for one, two in (("best", "middle"), ("worst", "best"), ("middle", "worst"))
     ]
-    (tmp_path / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(item) + "\n" for item in told))
     (ranking,) = agree(run, choices=tmp_path / "c.jsonl").rankings
     assert ranking.by == "choices"
     assert {name: str(rank) for name, rank in ranking.people.items()} == {

@@ -33,7 +33,7 @@ def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
     assert first.ratings == (3, 4)
     assert first.percentile > 0.9 > 0.4 > first.people_percentile
     assert disputed.underrated[0].outcome.edit == "e9"
-    assert "e3" not in {each.outcome.edit for each in others}
+    assert "e3" not in {other.outcome.edit for other in others}
 
 
 def test_a_score_that_answers_few_outcomes_is_not_the_one_that_is_shown(

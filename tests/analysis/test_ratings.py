@@ -47,9 +47,9 @@ def test_every_problem_of_a_csv_has_its_line(tmp_path: Path) -> None:
         "e1,mine,nan,anna,1.5",
         "e1,mine,1,anna,0,more",
     )
-    with pytest.raises(BadInputError) as found:
+    with pytest.raises(BadInputError) as result:
         read_ratings(file)
-    assert found.value.problems == (
+    assert result.value.problems == (
         "r.csv:2: 'value' must be a number, got 'good'",
         "r.csv:2: there is no field 'ratr'; did you mean 'rater'?",
         "r.csv:3: 'edit' is missing",
@@ -69,17 +69,17 @@ def test_every_problem_of_json_lines_has_its_line(tmp_path: Path) -> None:
         '{"edit": ["e1"], "method": "mine", "value": 1}',
         '{"edit": "e1", "method": "mine", "value": NaN}',
     )
-    with pytest.raises(BadInputError) as found:
+    with pytest.raises(BadInputError) as result:
         read_ratings(file)
-    assert [problem.split(":")[1] for problem in found.value.problems] == ["1", "2", "3", "4", "5"]
-    assert found.value.problems[0] == "r.jsonl:1: 'value' must be a number, got True"
-    assert found.value.problems[3] == "r.jsonl:4: 'edit' must be a text, got ['e1']"
+    assert [problem.split(":")[1] for problem in result.value.problems] == ["1", "2", "3", "4", "5"]
+    assert result.value.problems[0] == "r.jsonl:1: 'value' must be a number, got True"
+    assert result.value.problems[3] == "r.jsonl:4: 'edit' must be a text, got ['e1']"
 
 
 def test_a_rater_answers_a_question_once_but_nameless_ones_may_be_many(tmp_path: Path) -> None:
     twice = ("e1,mine,1,{0}", "e1,mine,2,{0}")
     with pytest.raises(BadInputError, match=r"r\.csv:3: rater 'anna' answered this before, on line 2"):
-        read_ratings(written(tmp_path, "r.csv", "edit,method,value,rater", *(each.format("anna") for each in twice)))
+        read_ratings(written(tmp_path, "r.csv", "edit,method,value,rater", *(item.format("anna") for item in twice)))
     assert len(read_ratings(written(tmp_path, "r.csv", "edit,method,value,rater", *(t.format("") for t in twice)))) == 2
 
 
@@ -125,9 +125,9 @@ def test_problems_of_choices_are_listed(tmp_path: Path) -> None:
         "e1,mine,theirs,first,anna",
         "e1,theirs,mine,first,anna",
     )
-    with pytest.raises(BadInputError) as found:
+    with pytest.raises(BadInputError) as result:
         read_choices(file)
-    assert found.value.problems == (
+    assert result.value.problems == (
         "c.csv:2: 'chosen' must be first, second or tie, got 'mine'",
         "c.csv:3: 'first' and 'second' are the same method, 'mine'",
         "c.csv:5: rater 'anna' answered this before, on line 4",
@@ -146,9 +146,9 @@ def test_outcomes_are_found_and_strangers_counted() -> None:
         Rating("e1", "theirs", 1, seed=5),
         Rating("e2", "mine", 1),
     ]
-    found = match(told, SEEDS)
-    assert found.pairs == (((OutcomeKey("e1", "mine", 0),), told[0]),)
-    assert (found.unmatched, found.first_unmatched, found.ambiguous) == (2, "edit 'e9', method 'mine'", 1)
+    result = match(told, SEEDS)
+    assert result.pairs == (((OutcomeKey("e1", "mine", 0),), told[0]),)
+    assert (result.unmatched, result.first_unmatched, result.ambiguous) == (2, "edit 'e9', method 'mine'", 1)
 
 
 def test_a_seed_says_which_of_several_outcomes_was_rated() -> None:
@@ -157,9 +157,9 @@ def test_a_seed_says_which_of_several_outcomes_was_rated() -> None:
 
 def test_a_choice_needs_both_outcomes() -> None:
     both, one = PreferredOutcome("e1", "theirs", "mine", "first"), PreferredOutcome("e1", "mine", "nobody", "first")
-    found = match([both, one], SEEDS)
-    assert found.pairs == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
-    assert found.first_unmatched == "edit 'e1', method 'nobody'"
+    result = match([both, one], SEEDS)
+    assert result.pairs == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
+    assert result.first_unmatched == "edit 'e1', method 'nobody'"
 
 
 def test_ratings_of_another_run_are_refused() -> None:

@@ -66,14 +66,14 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
     for first, second in permutations(methods, 2):
         comparisons = compare(folder, methods=(first, second), score=["gain", "loss"])
         told = json.loads(as_json(comparisons))
-        for each, as_told in zip(comparisons, told, strict=True):
-            assert as_told["verdict"] == each.verdict
-            check_one(each)
-            if each.verdict == "first":
-                beats[each.spec.name].add((first, second))
-            for method, standing in zip((first, second), each.standings or (), strict=True):
+        for item, as_told in zip(comparisons, told, strict=True):
+            assert as_told["verdict"] == item.verdict
+            check_one(item)
+            if item.verdict == "first":
+                beats[item.spec.name].add((first, second))
+            for method, standing in zip((first, second), item.standings or (), strict=True):
                 rank = standing.ranks[ALL]
-                assert rank == RunTests(run).ranks()["toy", each.spec.name, ALL, method]
+                assert rank == RunTests(run).ranks()["toy", item.spec.name, ALL, method]
     (board,) = standings([run])
     exported = [json.loads(line) for line in export(folder, format="jsonl", summary=True).splitlines()]
     tables = export(folder, format="latex").decode(), export(folder, format="markdown").decode().replace("\\", "")
@@ -92,9 +92,9 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
 
 def place_on_page(page: str, score: str, method: str) -> tuple[int, int, int]:
     """What the leaderboard shows of a method: its place, and the places that are possible."""
-    (table,) = (each for each in page.split("<table")[1:] if f'class="name no-js">{score}<' in each)
+    (table,) = (item for item in page.split("<table")[1:] if f'class="name no-js">{score}<' in item)
     heads = re.findall(r'class="name no-js">(.*?)<', table)
-    (row,) = (each for each in table.split("<tr>") if f"<bdi>{method}</bdi>" in each)
+    (row,) = (item for item in table.split("<tr>") if f"<bdi>{method}</bdi>" in item)
     cell = row.split("<td")[1 + heads.index(score)]
     place, low, high = re.search(r">(\d+)(?:<sup.*?</sup>)* ?(?:<span class=\"n\">(\d+)–(\d+))?", cell).groups()  # type: ignore[union-attr]
     return int(place), int(low or place), int(high or place)
@@ -132,12 +132,14 @@ def test_a_rare_event_gives_one_answer(make_run: MakeRun, make_record: Make) -> 
         for method in ("a", "b")
     ]
     folder = make_run(*records)
-    (found,) = compare(folder, methods=("a", "b"), score=["gain"])
-    assert found.p == pytest.approx(0.125)
-    assert found.verdict == "neither"
-    check_one(found)
-    assert [str(each.ranks[ALL]) for each in found.standings or ()] == ["2 [1-2]", "1 [1-2]"]
-    assert any("no two methods differ significantly" in str(each) for each in sentences(Context(Run.open(folder))))
+    (result,) = compare(folder, methods=("a", "b"), score=["gain"])
+    assert result.p == pytest.approx(0.125)
+    assert result.verdict == "neither"
+    check_one(result)
+    assert [str(sentence.ranks[ALL]) for sentence in result.standings or ()] == ["2 [1-2]", "1 [1-2]"]
+    assert any(
+        "no two methods differ significantly" in str(sentence) for sentence in sentences(Context(Run.open(folder)))
+    )
 
 
 def test_a_method_unscored_on_hard_images_gains_nothing(make_run: MakeRun, make_record: Make) -> None:
@@ -150,9 +152,9 @@ def test_a_method_unscored_on_hard_images_gains_nothing(make_run: MakeRun, make_
             value = float(np.clip(random.normal(0.2 if hard else 0.8, 0.1), 0, 1))
             scores: dict[str, float | str] = {"gain": "refused" if method == "b" and hard else value}
             records.append(make_record(f"e{i}", scores, method=method, place=i, source=f"{i}.png"))
-    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
-    assert found.verdict == "neither"
-    assert [each.ranks[ALL].high for each in found.standings or ()] == [2, 2]
+    (result,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
+    assert result.verdict == "neither"
+    assert [item.ranks[ALL].high for item in result.standings or ()] == [2, 2]
 
 
 def test_a_verdict_says_whether_it_survives_what_is_missing(
@@ -171,10 +173,10 @@ def test_a_verdict_says_whether_it_survives_what_is_missing(
         return make_run(*records, name=name)
 
     answers = {lost: compare(run(lost, f"lost{lost}"), methods=("a", "b"), score=["gain"])[0] for lost in (0, 1, 20)}
-    assert {lost: each.verdict for lost, each in answers.items()} == {0: "first", 1: "first", 20: "first"}
-    assert {lost: each.survives_missing for lost, each in answers.items()} == {0: True, 1: True, 20: False}
+    assert {lost: item.verdict for lost, item in answers.items()} == {0: "first", 1: "first", 20: "first"}
+    assert {lost: item.survives_missing for lost, item in answers.items()} == {0: True, 1: True, 20: False}
     boards = {lost: standings([Run.open(tmp_path / f"lost{lost}")])[0] for lost in answers}
-    assert {lost: bool(each.fragile) for lost, each in boards.items()} == {0: False, 1: False, 20: True}
+    assert {lost: bool(item.fragile) for lost, item in boards.items()} == {0: False, 1: False, 20: True}
 
 
 @pytest.mark.parametrize(
@@ -187,8 +189,8 @@ def test_equivalence_and_non_inferiority(make_run: MakeRun, make_record: Make, m
         for i in range(60)
         for method, mean in (("a", 0.45), ("b", 0.5))
     ]
-    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"], margin=margin)
-    assert found.within_margin == expected
+    (result,) = compare(make_run(*records), methods=("a", "b"), score=["gain"], margin=margin)
+    assert result.within_margin == expected
 
 
 def test_source_images_that_all_say_the_same_are_no_accident_of_rounding(make_run: MakeRun, make_record: Make) -> None:
@@ -198,6 +200,6 @@ def test_source_images_that_all_say_the_same_are_no_accident_of_rounding(make_ru
         for i in range(30)
         for method, gain in (("a", 1.0), ("b", 0.2))
     ]
-    (found,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
-    check_one(found)
-    assert found.verdict == "first"
+    (result,) = compare(make_run(*records), methods=("a", "b"), score=["gain"])
+    check_one(result)
+    assert result.verdict == "first"

@@ -26,15 +26,15 @@ def test_levels_are_counted_by_method_and_type() -> None:
         answer("e2", "a", 2, edit_type="style"),
         answer("e1", "a", 0, method="theirs"),
     ]
-    found = question_findings(LEVELS, told)
-    assert list(found.cells) == [
+    result = question_findings(LEVELS, told)
+    assert list(result.cells) == [
         *((None, ALL), (None, "color"), (None, "style")),
         *(("mine", ALL), ("mine", "color"), ("mine", "style"), ("theirs", ALL), ("theirs", "color")),
     ]
-    assert found.cells["mine", ALL].counts == (0, 1, 2)
-    assert found.cells["mine", ALL].shares == pytest.approx((0, 1 / 3, 2 / 3))
-    assert found.cells[None, "color"].counts == (1, 1, 1)
-    mean = found.cells["mine", ALL].mean
+    assert result.cells["mine", ALL].counts == (0, 1, 2)
+    assert result.cells["mine", ALL].shares == pytest.approx((0, 1 / 3, 2 / 3))
+    assert result.cells[None, "color"].counts == (1, 1, 1)
+    mean = result.cells["mine", ALL].mean
     assert mean is not None
     assert (mean.value, mean.n, mean.clusters) == (1.75, 2, 2), "an outcome counts with the mean of its raters"
 
@@ -47,17 +47,17 @@ def test_agreement_is_that_of_raters_on_outcomes() -> None:
         answer("e2", "b", 1),
         answer("e3", "a", 1),
     ]
-    found = question_findings(LEVELS, told)
+    result = question_findings(LEVELS, told)
     matrix, sources = np.array([[2, 2], [0, 1], [1, np.nan]]), np.array(["e1", "e2", "e3"])
-    assert found.panel == panel(matrix, sources)
-    assert found.alpha == krippendorff(matrix, "ordinal", sources)
-    assert (found.raters, found.answers, found.scale) == (2, 5, "ordinal")
+    assert result.panel == panel(matrix, sources)
+    assert result.alpha == krippendorff(matrix, "ordinal", sources)
+    assert (result.raters, result.answers, result.scale) == (2, 5, "ordinal")
 
 
 def test_names_without_an_order_have_no_mean_and_no_bias() -> None:
-    found = question_findings(NAMES, [answer("e1", "a", 0), answer("e1", "b", 1)])
-    assert found.cells[None, ALL].mean is None
-    assert (found.scale, found.bias) == ("nominal", ())
+    result = question_findings(NAMES, [answer("e1", "a", 0), answer("e1", "b", 1)])
+    assert result.cells[None, ALL].mean is None
+    assert (result.scale, result.bias) == ("nominal", ())
 
 
 def test_a_generous_rater_is_found_and_a_random_one_is_not() -> None:
@@ -65,8 +65,8 @@ def test_a_generous_rater_is_found_and_a_random_one_is_not() -> None:
     truth = random.integers(1, 4, size=(200, 1)).astype(np.float64)
     matrix = truth + random.normal(size=(200, 4)) * 0.3 + np.array([0.5, 0, 0, 0])
     matrix[random.random(matrix.shape) < 0.3] = np.nan
-    found = rater_bias(matrix, ["generous", "b", "c", "d"], np.arange(200))
-    first = found[0]
+    result = rater_bias(matrix, ["generous", "b", "c", "d"], np.arange(200))
+    first = result[0]
     assert first.rater == "generous"
     assert first.deviation is not None
     assert first.deviation.low is not None
@@ -75,16 +75,16 @@ def test_a_generous_rater_is_found_and_a_random_one_is_not() -> None:
 
 
 def test_a_rater_alone_is_beside_nobody() -> None:
-    found = rater_bias(np.array([[1, np.nan], [2, 2]]), ["a", "b"], np.array(["x", "y"]))
-    assert [(one.rater, one.answers, one.deviation and one.deviation.n) for one in found] == [("a", 2, 1), ("b", 1, 1)]
+    result = rater_bias(np.array([[1, np.nan], [2, 2]]), ["a", "b"], np.array(["x", "y"]))
+    assert [(one.rater, one.answers, one.deviation and one.deviation.n) for one in result] == [("a", 2, 1), ("b", 1, 1)]
     (alone,) = rater_bias([[1.0], [2.0]], ["a"], np.array(["x", "y"]))
     assert alone.deviation is None
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=12))
 def test_deviations_of_all_raters_cancel_out_where_everybody_answers(rows: list[list[int]]) -> None:
-    found = rater_bias(rows, ["a", "b", "c"], np.arange(len(rows)))
-    assert sum(one.deviation.value for one in found if one.deviation) == pytest.approx(0, abs=1e-9)
+    result = rater_bias(rows, ["a", "b", "c"], np.arange(len(rows)))
+    assert sum(one.deviation.value for one in result if one.deviation) == pytest.approx(0, abs=1e-9)
 
 
 @given(data=st.data(), lowest=st.integers(-1, 1), options=st.integers(2, 5))

@@ -16,8 +16,8 @@ MakeRun = Callable[..., Path]
 
 
 def cell(cells: list[Cell], method: str, edit_type: str, name: str = "gain") -> Cell:
-    (found,) = [each for each in cells if (each.method, each.edit_type, each.spec.name) == (method, edit_type, name)]
-    return found
+    (result,) = [item for item in cells if (item.method, item.edit_type, item.spec.name) == (method, edit_type, name)]
+    return result
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_cell_in_which_nothing_was_scored_has_no_mean(cells: list[Cell]) -> No
 
 
 def test_cells_come_in_the_order_of_the_run_and_of_the_edit_types(cells: list[Cell]) -> None:
-    assert [(each.spec.name, each.method, each.edit_type) for each in cells] == [
+    assert [(item.spec.name, item.method, item.edit_type) for item in cells] == [
         (name, method, edit_type)
         for name in ("gain", "loss")
         for method in ("mine", "theirs")
@@ -88,7 +88,7 @@ def test_cells_come_in_the_order_of_the_run_and_of_the_edit_types(cells: list[Ce
 def test_a_method_without_records_has_no_cells(make_run: MakeRun, make_record: Make) -> None:
     folder = make_run(make_record("a"), methods={"mine": "/m", "later": "/l"}, finish=False)
 
-    assert {each.method for each in summarize(Run.open(folder))} == {"mine"}
+    assert {item.method for item in summarize(Run.open(folder))} == {"mine"}
 
 
 def test_an_empty_run_has_no_cells(make_run: MakeRun) -> None:
@@ -110,8 +110,8 @@ def test_the_same_name_in_two_protocols_is_two_scores(make_run: MakeRun, make_re
         protocols={"toy": toy, "other": replace(toy, scores=toy.scores[:1])},
     )
 
-    found = {each.protocol: each.mean.value for each in summarize(Run.open(folder)) if each.mean}
-    assert found == {"toy": 0.0, "other": 1.0}
+    result = {item.protocol: item.mean.value for item in summarize(Run.open(folder)) if item.mean}
+    assert result == {"toy": 0.0, "other": 1.0}
 
 
 def test_the_order_of_writing_moves_no_digit(make_run: MakeRun, make_record: Make) -> None:

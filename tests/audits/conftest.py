@@ -42,7 +42,7 @@ def edits_of() -> Edits:
     """Writes that many drawn pictures into a folder and gives three edits of each."""
 
     def make(folder: Path, pictures: int) -> list[Gathered]:
-        found = []
+        result = []
         for number in range(pictures):
             picture = ImageFile(f"pictures/p{number}.png", folder / "pictures" / f"p{number}.png")
             write_png(drawn(number), picture.path)
@@ -55,12 +55,12 @@ def edits_of() -> Edits:
                 to="red",
                 objects={"box": LEFT, "crate": RIGHT_THING},
             )
-            found += [
+            result += [
                 Gathered(_with(plain, "color", Recolor(LEFT, "red")), f"photo {number}"),
                 Gathered(_with(plain, "object_removal", Remove(LEFT)), f"photo {number}"),
                 Gathered(_with(plain, "style", Restyle("sepia")), f"photo {number}"),
             ]
-        return found
+        return result
 
     return make
 
@@ -80,7 +80,7 @@ def red_boxes() -> RedBoxes:
                 edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})
                 done = kind == "right"
                 probes.append(Probe(f"{number}--{kind}", f"{number}", name, "color", kind, done, split=split_of(name)))
-        (place / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
+        (place / "edits.jsonl").write_text("".join(json.dumps(item) + "\n" for item in edits))
         write_probes(place, probes)
         return place
 

@@ -31,7 +31,7 @@ Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 def probes(photos: int = 20) -> list[Probe]:
     """Per photograph: right, three wrong ones, a graded family, two harmless changes; half of them for tuning."""
-    found = []
+    result = []
     for number in range(photos):
         split: Split = "tuning" if number % 2 else "held_back"
         edit, photo, kind_of_edit = f"e{number}", f"photo {number}", "color" if number % 4 < 2 else "size"
@@ -47,14 +47,14 @@ def probes(photos: int = 20) -> list[Probe]:
             name, where, what, half = whose
             return Probe(f"{name}--{kind}", name, where, what, kind, done, family, severity, harmless, half)
 
-        found += [
+        result += [
             probe("right", True, severity=0.0),
             *(probe(kind, False) for kind in WRONG),
             *(probe(f"blur-{step}", True, "rest/blur", step / 100) for step in (50, 100)),
             *(probe(kind, True, harmless=True) for kind in ("jpeg-90", "shift-1")),
             probe("ghost-100", None, "artifact/ghost", 1.0),
         ]
-    return found
+    return result
 
 
 SHEET = Sheet.of(probes())
@@ -71,61 +71,61 @@ def test_auroc_is_that_of_scikit_learn(data: st.DataObject) -> None:
     n = data.draw(st.integers(4, 40))
     values = np.array(data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), dtype=np.float64)
     good = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=np.float64)
-    found = auroc(values, good, np.arange(n) % 7)
+    result = auroc(values, good, np.arange(n) % 7)
     if good.all() or not good.any():
-        assert found.value is None
+        assert result.value is None
     else:
-        assert found.value == pytest.approx(roc_auc_score(good, values))
+        assert result.value == pytest.approx(roc_auc_score(good, values))
         mark = best_mark(values, good)
         if mark is not None:
             reached = accuracy(values, good, mark, np.arange(n))[0].value
-            others = [balanced_accuracy_score(good, values >= each) for each in np.unique(values)[1:]]
+            others = [balanced_accuracy_score(good, values >= item) for item in np.unique(values)[1:]]
             assert reached == pytest.approx(max(others))
 
 
 def test_the_truth_itself_has_a_perfect_card() -> None:
-    found = card(QUALITY, mark=0.5)
-    assert (found.auroc.value, found.auroc.high, found.accuracy.value) == (1.0, 1.0, 1.0)
-    assert found.auroc.low is not None
-    assert 0.5 < found.auroc.low < 1, "a handful of photographs prove no perfection"
-    assert found.pair_accuracy.value == 1.0
-    assert {kind: each.value for kind, each in found.against.items()} == dict.fromkeys(WRONG, 1.0)
-    assert found.ordering["rest"].value == found.ordering["rest/blur"].value == 1.0
-    assert found.moves["jpeg-90"].value == 0.0
-    assert found.flips["shift-1"].value == 0.0
-    assert found.unchanged_rate.value == 0.0
-    assert (found.probes, found.scored, found.unscored) == (90, 90, {})
-    assert {name: cell.auroc.value for name, cell in found.by_type.items()} == {"color": 1.0, "size": 1.0}
+    result = card(QUALITY, mark=0.5)
+    assert (result.auroc.value, result.auroc.high, result.accuracy.value) == (1.0, 1.0, 1.0)
+    assert result.auroc.low is not None
+    assert 0.5 < result.auroc.low < 1, "a handful of photographs prove no perfection"
+    assert result.pair_accuracy.value == 1.0
+    assert {kind: item.value for kind, item in result.against.items()} == dict.fromkeys(WRONG, 1.0)
+    assert result.ordering["rest"].value == result.ordering["rest/blur"].value == 1.0
+    assert result.moves["jpeg-90"].value == 0.0
+    assert result.flips["shift-1"].value == 0.0
+    assert result.unchanged_rate.value == 0.0
+    assert (result.probes, result.scored, result.unscored) == (90, 90, {})
+    assert {name: cell.auroc.value for name, cell in result.by_type.items()} == {"color": 1.0, "size": 1.0}
 
 
 def test_two_scores_are_compared_where_both_have_a_value() -> None:
     half = np.where(np.arange(len(SHEET.probes)) % 2, np.nan, np.random.default_rng(0).random(len(SHEET.probes)))
-    found = auroc_ahead(QUALITY, half, SHEET.done, SHEET.photos)
+    result = auroc_ahead(QUALITY, half, SHEET.done, SHEET.photos)
     alone = auroc(half, SHEET.done, SHEET.photos)
-    assert found.n == alone.n
-    assert found.value == pytest.approx(1.0 - (alone.value or 0.0))
-    assert found.low is not None
-    assert found.low > 0
+    assert result.n == alone.n
+    assert result.value == pytest.approx(1.0 - (alone.value or 0.0))
+    assert result.low is not None
+    assert result.low > 0
     assert auroc_ahead(half, half, SHEET.done, SHEET.photos).value == 0.0
 
 
 def test_a_constant_score_is_exposed() -> None:
-    found = card(np.ones(len(SHEET.probes)), mark=0.5)
-    assert (found.auroc.value, found.accuracy.value, found.pair_accuracy.value) == (0.5, 0.5, 0.5)
-    assert (found.sensitivity.value, found.specificity.value) == (1.0, 0.0)
-    assert found.unchanged_rate.value == 1.0
-    assert found.moves["jpeg-90"].value is None
-    assert found.moves["jpeg-90"].reason == "all scores are equal"
+    result = card(np.ones(len(SHEET.probes)), mark=0.5)
+    assert (result.auroc.value, result.accuracy.value, result.pair_accuracy.value) == (0.5, 0.5, 0.5)
+    assert (result.sensitivity.value, result.specificity.value) == (1.0, 0.0)
+    assert result.unchanged_rate.value == 1.0
+    assert result.moves["jpeg-90"].value is None
+    assert result.moves["jpeg-90"].reason == "all scores are equal"
 
 
 def test_a_preservation_score_prefers_nothing_done_and_is_deaf() -> None:
     likeness = {"right": 0.6, "another_instruction": 0.6, "nothing": 1.0, "black": 0.0}
     values = np.array([likeness.get(probe.kind, 0.6 - 0.1 * (probe.severity or 0)) for probe in SHEET.probes])
-    found = card(values)
-    assert found.against["nothing"].value == 0.0
-    assert found.against["black"].value == 1.0
-    assert found.unchanged_rate.value == 1.0
-    assert found.ordering["rest"].value == 1.0
+    result = card(values)
+    assert result.against["nothing"].value == 0.0
+    assert result.against["black"].value == 1.0
+    assert result.unchanged_rate.value == 1.0
+    assert result.ordering["rest"].value == 1.0
 
 
 @given(st.lists(st.floats(-5, 5), min_size=len(SHEET.probes), max_size=len(SHEET.probes)))
@@ -142,40 +142,40 @@ def test_turning_a_score_round_changes_nothing_but_its_sign(values: list[float])
 
 def test_a_mark_is_chosen_on_the_tuning_photographs_alone() -> None:
     shift = np.where(SHEET.tuning, 0.0, 10.0)
-    found = card(QUALITY + shift)
-    assert found.mark is not None
-    assert 0.0 < found.mark < 1.0
-    assert found.auroc.value == 1.0
-    assert found.accuracy.value == 0.5  # all held-back values lie over the mark of the others
-    assert not found.mark_is_its_own
+    result = card(QUALITY + shift)
+    assert result.mark is not None
+    assert 0.0 < result.mark < 1.0
+    assert result.auroc.value == 1.0
+    assert result.accuracy.value == 0.5  # all held-back values lie over the mark of the others
+    assert not result.mark_is_its_own
 
 
 def test_what_has_no_score_is_counted_by_reason_and_enters_nothing() -> None:
     sizes = np.array([probe.type == "size" for probe in SHEET.probes])
     reasons = ["no_rule" if size else "" for size in sizes]
-    found = score_card(ProbeScores("p", UP, np.where(sizes, np.nan, QUALITY), reasons, 0.5), SHEET)
-    assert found.unscored == {"no_rule": 45}
-    assert found.scored == 45
-    assert found.by_type["size"].auroc.value is None
-    assert found.auroc.value == 1.0
+    result = score_card(ProbeScores("p", UP, np.where(sizes, np.nan, QUALITY), reasons, 0.5), SHEET)
+    assert result.unscored == {"no_rule": 45}
+    assert result.scored == 45
+    assert result.by_type["size"].auroc.value is None
+    assert result.auroc.value == 1.0
 
 
 def test_harmless_changes_are_measured_in_the_spread_of_the_score() -> None:
     jpeg = np.array([probe.kind == "jpeg-90" for probe in SHEET.probes])
-    found = card(QUALITY - 0.75 * jpeg, mark=0.5)
-    assert found.spread is not None
-    assert found.moves["jpeg-90"].value == pytest.approx(0.75 / found.spread)
-    assert found.flips["jpeg-90"].value == 1.0
-    assert found.moves["shift-1"].value == 0.0
+    result = card(QUALITY - 0.75 * jpeg, mark=0.5)
+    assert result.spread is not None
+    assert result.moves["jpeg-90"].value == pytest.approx(0.75 / result.spread)
+    assert result.flips["jpeg-90"].value == 1.0
+    assert result.moves["shift-1"].value == 0.0
 
 
 def test_an_interval_covers_a_whole_photograph_at_a_time() -> None:
     lucky = np.array([TRUTH[place] if int(probe.photo[6:]) % 4 else 0.0 for place, probe in enumerate(SHEET.probes)])
-    found = card(lucky, mark=0.5)
-    assert found.auroc.clusters == 10
-    assert found.auroc.low is not None
-    assert found.auroc.value is not None
-    assert found.auroc.low < found.auroc.value - 0.05
+    result = card(lucky, mark=0.5)
+    assert result.auroc.clusters == 10
+    assert result.auroc.low is not None
+    assert result.auroc.value is not None
+    assert result.auroc.low < result.auroc.value - 0.05
 
 
 def test_the_worst_failures_are_on_the_wrong_side_and_held_back() -> None:
@@ -188,8 +188,8 @@ def test_the_worst_failures_are_on_the_wrong_side_and_held_back() -> None:
     )
     values[black], values[right] = 5.0, -5.0
     measured = ProbeScores("p", UP, values, mark=0.5)
-    found = worst_failures(measured, score_card(measured, SHEET), SHEET)
-    assert {(each.probe, each.done) for each in found} == {
+    result = worst_failures(measured, score_card(measured, SHEET), SHEET)
+    assert {(item.probe, item.done) for item in result} == {
         (SHEET.probes[black].id, False),
         (SHEET.probes[right].id, True),
     }
@@ -198,22 +198,22 @@ def test_the_worst_failures_are_on_the_wrong_side_and_held_back() -> None:
 def test_a_mix_is_weighted_by_the_tuning_half_and_never_helps_what_is_perfect() -> None:
     preserved = ProbeScores("pixels", DOWN, np.array([float(probe.kind == "black") for probe in SHEET.probes]))
     done = ProbeScores("rules", ScoreSpec("edit", True, (0, 1)), QUALITY)
-    found = blend(preserved, done, SHEET)
-    assert found.gamma == 0.0
-    assert found.pair_accuracy.value == 1.0
-    assert found.ahead is not None
-    assert (found.ahead.difference.value, found.ahead.second) == (0.0, "rules/edit")
+    result = blend(preserved, done, SHEET)
+    assert result.gamma == 0.0
+    assert result.pair_accuracy.value == 1.0
+    assert result.ahead is not None
+    assert (result.ahead.difference.value, result.ahead.second) == (0.0, "rules/edit")
 
 
 def test_a_mix_of_two_halves_of_the_truth_is_better_than_either() -> None:
     black = np.array([probe.kind == "black" for probe in SHEET.probes])
     one = ProbeScores("one", UP, np.where(black, 0.0, 1.0))
     two = ProbeScores("two", UP, np.where(black, 1.0, QUALITY))
-    found = blend(one, two, SHEET)
-    assert 0 < found.gamma < 1
-    assert found.pair_accuracy.value == 1.0
-    assert found.ahead is not None
-    assert found.ahead.difference.value > 0
+    result = blend(one, two, SHEET)
+    assert 0 < result.gamma < 1
+    assert result.pair_accuracy.value == 1.0
+    assert result.ahead is not None
+    assert result.ahead.difference.value > 0
 
 
 def test_a_score_that_is_always_the_same_cannot_be_mixed() -> None:

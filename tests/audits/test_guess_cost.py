@@ -35,11 +35,11 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
     form = Ratings((("quality", ()),), 1, 5)
     questions = [Question(words=RenderedPrompt("rubric_x", 1, text), form=form) for text in (*ANSWERS, "f?")]
     ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path, retries=soon), *questions)
-    (found,) = guess_cost(tmp_path)
-    counts = found.questions, found.read, found.repaired, found.unreadable, found.failed
+    (result,) = guess_cost(tmp_path)
+    counts = result.questions, result.read, result.repaired, result.unreadable, result.failed
     assert counts == (6, 2, 1, 3, 1)
-    assert found.mean == pytest.approx((5 + 3 + 4) / 3)
-    assert found.means == {
+    assert result.mean == pytest.approx((5 + 3 + 4) / 3)
+    assert result.means == {
         "ImgEdit, RISE": 4.0,
         "VIEScore, GEdit": pytest.approx((5 + 3 + 3 * 3) / 5),
         "lmms-eval": pytest.approx((5 + 3 + 3 * 3 + 0) / 6),
@@ -47,7 +47,7 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
         "EditScore": pytest.approx((5 + 3 + 3 * 4) / 6),
         "HQ-Edit": pytest.approx((5 + 3) / 6),
     }
-    assert found.spread["VIEScore, GEdit"] == pytest.approx(2 * (3 * 24 / 12) ** 0.5 / 5)
+    assert result.spread["VIEScore, GEdit"] == pytest.approx(2 * (3 * 24 / 12) ** 0.5 / 5)
 
 
 def test_answers_without_numbers_cost_nothing(served: Any, ask: Callable[..., list[Any]], tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def judged(folder: Path, tmp_path: Path, served: Served) -> Judged:
         times: Counter[str] = Counter()
 
         def plan(text: str, seen: int) -> str:
-            shown = [each for each in list(served.requests) if not isinstance(each["messages"][0]["content"], str)]
-            asked = [each for each in shown if each["messages"][0]["content"][-1]["text"] == text]
+            shown = [item for item in list(served.requests) if not isinstance(item["messages"][0]["content"], str)]
+            asked = [item for item in shown if item["messages"][0]["content"][-1]["text"] == text]
             if not asked:
                 return "unclear"  # the repair question, which shows no picture
             pictures = _pictures(asked[seen])
@@ -88,12 +88,12 @@ def test_a_judge_that_looks_is_right_in_any_order(judged: Judged, served: Served
     card = judged(
         lambda shown, times: "first" if shown[1] != shown[0] else "second"
     )  # the other one shows nothing done
-    found = card.pairs[MODEL]
-    assert shares(found) == {"right": 1.0, "first_shown": 0.5, "order_changes": 0.0, "same_again": 1.0}
-    assert found.by_group["nothing"].value == 1.0
-    assert (found.ties, found.unanswered, found.answers) == (0, {}, 3 * found.pairs)
-    assert found.cost.calls == len(served.requests) == 3 * found.pairs
-    assert found.cost.cost == pytest.approx(found.cost.calls * (10 * 1 + 2 * 2) / 1e6)
+    result = card.pairs[MODEL]
+    assert shares(result) == {"right": 1.0, "first_shown": 0.5, "order_changes": 0.0, "same_again": 1.0}
+    assert result.by_group["nothing"].value == 1.0
+    assert (result.ties, result.unanswered, result.answers) == (0, {}, 3 * result.pairs)
+    assert result.cost.calls == len(served.requests) == 3 * result.pairs
+    assert result.cost.cost == pytest.approx(result.cost.calls * (10 * 1 + 2 * 2) / 1e6)
     page = (tmp_path / "audit" / "index.html").read_text("utf-8")
     assert "Judges between two outcomes" in page
     assert "by edit type" not in page  # no protocol was audited
@@ -101,17 +101,17 @@ def test_a_judge_that_looks_is_right_in_any_order(judged: Judged, served: Served
 
 
 def test_a_judge_that_always_takes_the_first_is_exposed(judged: Judged) -> None:
-    found = judged(lambda shown, times: "first").pairs[MODEL]
-    assert shares(found) == {"right": 0.5, "first_shown": 1.0, "order_changes": 1.0, "same_again": 1.0}
+    result = judged(lambda shown, times: "first").pairs[MODEL]
+    assert shares(result) == {"right": 0.5, "first_shown": 1.0, "order_changes": 1.0, "same_again": 1.0}
 
 
 def test_a_judge_that_guesses_is_exposed(judged: Judged) -> None:
-    found = judged(lambda shown, times: _coin(f"{shown} {times}")).pairs[MODEL]
-    assert found.same_again.high is not None
-    assert found.right.low is not None
-    assert found.same_again.high < 0.9
-    assert found.right.low < 0.5 < (found.right.high or 0)
-    assert found.order_changes.value != 0
+    result = judged(lambda shown, times: _coin(f"{shown} {times}")).pairs[MODEL]
+    assert result.same_again.high is not None
+    assert result.right.low is not None
+    assert result.same_again.high < 0.9
+    assert result.right.low < 0.5 < (result.right.high or 0)
+    assert result.order_changes.value != 0
 
 
 def test_ties_are_counted_and_nothing_is_asked_twice(judged: Judged, served: Served) -> None:
@@ -137,17 +137,17 @@ def test_one_budget_holds_for_all_parts_of_an_audit(judged: Judged, tmp_path: Pa
 def test_what_the_budget_forbade_is_no_call(folder: Path, tmp_path: Path, served: Served) -> None:
     served.plan = lambda text, seen: say('{"answer": "tie"}', tokens=(1000, 1))
     judge = [f"openai:{MODEL}@{served.url}"]
-    found = audit(
+    result = audit(
         out=tmp_path, probes=folder, judge=judge, pairs=100, price="1,2", budget=0.01, max_tokens=16, quiet=True
     ).pairs[MODEL]
-    assert 0 < found.unanswered["budget"] < 3 * found.pairs
-    assert found.cost.calls == len(served.requests)
+    assert 0 < result.unanswered["budget"] < 3 * result.pairs
+    assert result.cost.calls == len(served.requests)
 
 
 def test_a_judge_whose_answers_cannot_be_read_has_no_share(judged: Judged) -> None:
-    found = judged(lambda shown, times: "I cannot say").pairs[MODEL]
-    assert found.right.value is None
-    assert found.unanswered == {"unparsable": 3 * found.pairs}
+    result = judged(lambda shown, times: "I cannot say").pairs[MODEL]
+    assert result.right.value is None
+    assert result.unanswered == {"unparsable": 3 * result.pairs}
 
 
 def test_pairs_want_a_judge(folder: Path, tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_naming_the_outcomes_the_other_way_round_changes_nothing(
     turned: dict[Choice | None, Choice | None] = {"one": "two", "two": "one", "tie": "tie", None: None}
     pairs = [ProbePair("a", "b", first, f"photo {n}", "nothing") for n, (*_, first) in enumerate(told)]
     said = [PairAnswers(given, swapped, again) for given, swapped, again, _ in told]
-    others = [ProbePair(each.second, each.first, not each.better_first, each.photo, each.group) for each in pairs]
-    other_said = [PairAnswers(turned[each.swapped], turned[each.first_order], None) for each in said]
+    others = [ProbePair(item.second, item.first, not item.better_first, item.photo, item.group) for item in pairs]
+    other_said = [PairAnswers(turned[item.swapped], turned[item.first_order], None) for item in said]
     one, two = findings(pairs, said, FREE), findings(others, other_said, FREE)
     # shown the other way round first, `given` is what was `swapped` before, and both still name the outcome
     assert one.right == two.right
@@ -196,7 +196,7 @@ def drawn_folder(tmp_path: Path) -> Path:
     words = {"source": "a.png", "type": "positional_addition", "instruction": "Add a cup.", "to": "cup"}
     left, above = {"relation": "left", "anchor": "bowl"}, {"relation": "above", "anchor": "bowl"}
     edits = [{"id": name, **words, **({"position": where} if where else {})} for name, where in _places(left, above)]
-    (tmp_path / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
+    (tmp_path / "edits.jsonl").write_text("".join(json.dumps(item) + "\n" for item in edits))
     return tmp_path
 
 
@@ -208,9 +208,9 @@ def test_only_right_outcomes_beside_something_are_shown(drawn_folder: Path) -> N
     kinds = {"a--right": "right", "a--nothing": "nothing", "b--right": "right", "c--right": "right"}
     probes = [Probe(name, name[0], "photo", "positional_addition", kind) for name, kind in kinds.items()]
     write_probes(drawn_folder, probes)
-    (found,) = two_objects(drawn_folder, probes)
-    assert (found.new, found.anchor, found.side) == ("cup", "bowl", "left")
-    assert found.caption("right") == "cup to the right of bowl"
+    (result,) = two_objects(drawn_folder, probes)
+    assert (result.new, result.anchor, result.side) == ("cup", "bowl", "left")
+    assert result.caption("right") == "cup to the right of bowl"
 
 
 def test_what_a_model_says_counts_by_the_side_that_is_true() -> None:
@@ -250,9 +250,9 @@ def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> No
     file = tmp_path / "instances.json"
     file.write_text(json.dumps(told))
 
-    (found,) = two_objects_of_coco(file, tmp_path)
+    (result,) = two_objects_of_coco(file, tmp_path)
 
-    assert (found.picture.name, found.new, found.anchor, found.side) == ("2.png", "cup", "dog", "left")
+    assert (result.picture.name, result.new, result.anchor, result.side) == ("2.png", "cup", "dog", "left")
     file.write_text("[]")
     with pytest.raises(BadInputError, match="is no COCO file"):
         two_objects_of_coco(file, tmp_path)
@@ -261,7 +261,7 @@ def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> No
 @needs_shared_data
 def test_real_annotations_give_pairs_on_both_sides() -> None:
     coco = shared_data("coco128")
-    found = two_objects_of_coco(coco / "instances_train2017.json", coco / "images")
+    result = two_objects_of_coco(coco / "instances_train2017.json", coco / "images")
 
-    assert len(found) >= 10
-    assert {each.side for each in found} == {"left", "right"}
+    assert len(result) >= 10
+    assert {item.side for item in result} == {"left", "right"}

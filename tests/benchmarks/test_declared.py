@@ -335,11 +335,11 @@ def test_outcomes_are_found_where_the_authors_scripts_put_them(name: str, tmp_pa
 
 def test_a_list_of_pictures_gives_further_inputs(tmp_path: Path, draw: Draw) -> None:
     one, two = _opened("kris", tmp_path, draw).edits
-    assert (one.inputs, [each.picture.name for each in two.inputs]) == ((), ["2-2.jpg"])
+    assert (one.inputs, [item.picture.name for item in two.inputs]) == ((), ["2-2.jpg"])
     assert one.reference is not None
     assert one.extras["explain_en"] == "It has grown."
     [edit] = _opened("omnicontext", tmp_path, draw).edits
-    assert [each.role for each in edit.inputs] == ["subject"]
+    assert [item.role for item in edit.inputs] == ["subject"]
 
 
 def test_further_pictures_masks_and_references_of_the_newer_sets(tmp_path: Path, draw: Draw) -> None:

@@ -255,8 +255,8 @@ def test_outcomes_of_pixlens_are_found_by_its_prompts(tmp_path: Path, draw: Call
     draw(tmp_path / "LCM_1" / "EditVal" / "000000000007" / "Remove sign.png")
     benchmark = load_pixlens(table)
     assert [edit.type for edit in benchmark.edits] == ["color", "object_removal"]
-    found = find_outcomes("lcm", tmp_path / "LCM_1", benchmark.edits)
-    assert (found.layout, found.present, found.unexpected) == ("pixlens", 2, ())
+    result = find_outcomes("lcm", tmp_path / "LCM_1", benchmark.edits)
+    assert (result.layout, result.present, result.unexpected) == ("pixlens", 2, ())
 
 
 def test_a_table_without_the_columns_of_pixlens_is_refused(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def check(benchmark: Benchmark) -> None:
 def as_paths(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     kept = ("task_type", "key", "instruction", "instruction_language")
     return [
-        {**{key: each[key] for key in kept}, "image_path": path}
-        for each, path in zip(records, ("boat.png", "boat.png", "cat.jpg"), strict=True)
+        {**{key: item[key] for key in kept}, "image_path": path}
+        for item, path in zip(records, ("boat.png", "boat.png", "cat.jpg"), strict=True)
     ]
 
 
@@ -128,11 +128,11 @@ def test_records_with_paths(form: str, records: list[dict[str, Any]], tmp_path: 
     folder = tmp_path / "pictures"
     given = as_paths(records)
     if form == "jsonl":
-        (folder / "gedit.jsonl").write_text("\n".join(json.dumps(each) for each in given))
+        (folder / "gedit.jsonl").write_text("\n".join(json.dumps(item) for item in given))
     elif form == "list":
         (folder / "gedit.json").write_text(json.dumps(given))
     else:
-        (folder / "gedit.json").write_text(json.dumps({f"row {n}": each for n, each in enumerate(given)}))
+        (folder / "gedit.json").write_text(json.dumps({f"row {n}": item for n, item in enumerate(given)}))
     benchmark = load(folder)
     check(benchmark)
     assert benchmark.edits[2].source.path == folder / "cat.jpg"
@@ -142,8 +142,8 @@ def test_records_with_paths(form: str, records: list[dict[str, Any]], tmp_path: 
 def test_pictures_where_the_script_of_the_authors_exports_them(
     records: list[dict[str, Any]], tmp_path: Path, draw: Callable[..., Path]
 ) -> None:
-    lines = [{key: value for key, value in each.items() if key != "image_path"} for each in as_paths(records)]
-    (tmp_path / "gedit.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
+    lines = [{key: value for key, value in item.items() if key != "image_path"} for item in as_paths(records)]
+    (tmp_path / "gedit.jsonl").write_text("\n".join(json.dumps(item) for item in lines))
     for place in ("subject-remove/en/k1", "subject-remove/cn/k1", "tone_transfer/en/k2"):
         draw(tmp_path / "fullset" / f"{place}_SRCIMG.png")
     assert load(tmp_path).edits[2].source.name == "fullset/tone_transfer/en/k2_SRCIMG.png"
@@ -157,7 +157,7 @@ def test_as_many_as_published(tmp_path: Path, draw: Callable[..., Path]) -> None
         for language in ("en", "cn")
         for n in range(count)
     ]
-    (tmp_path / "gedit.jsonl").write_text("\n".join(json.dumps(each) for each in lines))
+    (tmp_path / "gedit.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     benchmark = load(tmp_path)
     assert benchmark.about == "1,212 edits (606 in 'en', 606 in 'cn'), as many of each task as published"
     assert Counter(edit.type for edit in benchmark.edits)["unspecified"] == 140
@@ -176,7 +176,7 @@ def test_all_faults_are_told_with_their_record(
         {**three, "key": "k4", "image_path": 3},
         {**three, "key": None, "instruction": ""},
     ]
-    text = "\n".join([*(json.dumps(each) for each in lines), "{", "[]"])
+    text = "\n".join([*(json.dumps(line) for line in lines), "{", "[]"])
     (tmp_path / "pictures" / "gedit.jsonl").write_text(text)
     assert list(told(load, tmp_path / "pictures")) == [
         "pictures/gedit.jsonl:7: not valid JSON: Expecting property name enclosed in double quotes (column 2)",

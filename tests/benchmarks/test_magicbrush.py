@@ -38,12 +38,12 @@ def data(tmp_path: Path, draw: Callable[..., Path]) -> Callable[[Any], Path]:
         for kind, texts in captions.items():
             (tmp_path / f"{kind}_descriptions.json").write_text(json.dumps(texts))
         for number, turns in SESSIONS.items():
-            for each in turns:
-                draw(tmp_path / "images" / number / each["input"], (10, 10))
-                draw(tmp_path / "images" / number / each["output"], (20, 20))
+            for item in turns:
+                draw(tmp_path / "images" / number / item["input"], (10, 10))
+                draw(tmp_path / "images" / number / item["output"], (20, 20))
                 mask = Image.new("RGBA", (20, 20), (255, 255, 255, 255))  # as bright as can be: only alpha tells
                 mask.paste((0, 0, 0, 0), (4, 4, 8, 8))
-                mask.save(tmp_path / "images" / number / each["mask"])
+                mask.save(tmp_path / "images" / number / item["mask"])
         return tmp_path
 
     return write

@@ -43,13 +43,13 @@ def data(tmp_path: Path) -> Path:
     }
     for number, turns in sessions.items():
         (folder / "images" / number).mkdir(parents=True)
-        for each in turns:
-            for name in (each["input"], each["output"]):
+        for item in turns:
+            for name in (item["input"], item["output"]):
                 pixels = draw.integers(0, 256, (24, 24, 3), dtype=np.uint8)
                 Image.fromarray(pixels).save(folder / "images" / number / name)
             mask = Image.new("RGBA", (24, 24), (255, 255, 255, 255))
             mask.paste((0, 0, 0, 0), (4, 4, 12, 12))
-            mask.save(folder / "images" / number / each["mask"])
+            mask.save(folder / "images" / number / item["mask"])
     (folder / "edit_sessions.json").write_text(json.dumps(sessions))
     return folder
 

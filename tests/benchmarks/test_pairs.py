@@ -67,7 +67,7 @@ def test_rankings_of_editreward_bench_are_taken_pair_by_pair(tmp_path: Path, pic
     }
     pairs("editreward-bench", data=_table(tmp_path, [row]), out=tmp_path / "out")
     choices = read_choices(tmp_path / "out" / "choices.jsonl")
-    assert [(each.first, each.second, each.choice) for each in choices] == [
+    assert [(item.first, item.second, item.choice) for item in choices] == [
         ("model-1", "model-2", "second"),
         ("model-1", "model-3", "tie"),
         ("model-2", "model-3", "first"),

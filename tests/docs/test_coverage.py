@@ -271,10 +271,10 @@ OF_OTHER_WORKS: dict[str, set[str]] = {}
 
 def spread(numbers: str) -> set[int]:
     """The numbers of a list such as "2, 3, and 4" or a range such as "15 to 18"."""
-    found = {int(number) for number in re.findall(r"\d+", numbers)}
+    result = {int(number) for number in re.findall(r"\d+", numbers)}
     for first, last in re.findall(r"(\d+) to (\d+)", numbers):
-        found |= set(range(int(first), int(last) + 1))
-    return found
+        result |= set(range(int(first), int(last) + 1))
+    return result
 
 
 def mentioned(text: str, kind: str) -> set[str]:

@@ -37,7 +37,7 @@ def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[...
     for number, ((edit, method, seed), gain) in enumerate(GAINS.items()):
         file = tmp_path / method / f"{edit}-{seed}.png"
         write_png(np.full((8, 8, 3), 20 * number, np.uint8), file)
-        stamps = [ImageStamp(str(each), pixels=pixel_hash(read_image(each))) for each in (source, file)]
+        stamps = [ImageStamp(str(item), pixels=pixel_hash(read_image(item))) for item in (source, file)]
         records.append(
             make_record(
                 edit,
@@ -56,7 +56,7 @@ def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tm
     done = best(run, score="gain", out=tmp_path / "best", quiet=True)
     assert (done.winners, done.most, done.fewest, done.ties, done.without) == ({"one": 2, "two": 1}, 3, 1, 1, 1)
     edits = [Edit(id=name, source=ImageFile("s", Path("s")), type="color", instruction="x") for name in "abcd"]
-    outcomes = {each.edit_id: each for each in find_outcomes("best", tmp_path / "best", edits).outcomes}
+    outcomes = {outcome.edit_id: outcome for outcome in find_outcomes("best", tmp_path / "best", edits).outcomes}
     chosen = {name: outcomes[name].image for name in "abd"}
     for name, origin in {"a": "one/a-1.png", "b": "two/b-0.png", "d": "one/d-0.png"}.items():
         assert chosen[name] is not None

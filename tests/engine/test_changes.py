@@ -35,12 +35,12 @@ def room(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_what_appeared_is_named_and_drawn(room: tuple[Path, Path], tmp_path: Path) -> None:
-    found = changes(*room, out=tmp_path / "drawn.png")
-    assert found.sentences == ("A cat appeared in the middle.",)
-    assert found.extent == "places"
-    (change,) = found.changes
+    result = changes(*room, out=tmp_path / "drawn.png")
+    assert result.sentences == ("A cat appeared in the middle.",)
+    assert result.extent == "places"
+    (change,) = result.changes
     assert (change.kind, change.before) == ("appeared", None)
-    assert found.share == pytest.approx(300 * 451 / (480 * 640), rel=0.2)
+    assert result.share == pytest.approx(300 * 451 / (480 * 640), rel=0.2)
     drawn = read_image(tmp_path / "drawn.png")
     assert drawn.shape[1] > 2 * drawn.shape[0]  # both pictures, side by side
 
@@ -50,10 +50,10 @@ def test_the_other_way_round_it_vanished(room: tuple[Path, Path]) -> None:
 
 
 def test_the_same_picture_did_not_change(room: tuple[Path, Path]) -> None:
-    found = changes(room[1], room[1])
-    assert found.sentences == ("Nothing changed.",)
-    assert found.share == 0
-    assert found.regions == ()
+    result = changes(room[1], room[1])
+    assert result.sentences == ("Nothing changed.",)
+    assert result.share == 0
+    assert result.regions == ()
 
 
 def test_things_are_seen_in_the_own_size_of_the_image_after(tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_a_picture_of_another_size_is_compared_at_the_size_of_the_first_and_it_i
     room: tuple[Path, Path], tmp_path: Path
 ) -> None:
     write_png(resize_image(read_image(room[1]), 320, 240), tmp_path / "small.png")
-    found = changes(room[1], tmp_path / "small.png")
-    assert found.sentences == ("Nothing changed.",)
+    result = changes(room[1], tmp_path / "small.png")
+    assert result.sentences == ("Nothing changed.",)
     assert (
         "The image after is 320 x 240: it was looked at in its own size, and compared by pixels at 640 x 480."
-        in found.remarks
+        in result.remarks
     )
 
 

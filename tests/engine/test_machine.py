@@ -76,9 +76,9 @@ def test_which_cards_may_be_used() -> None:
 
 
 def test_this_machine_has_something_to_work_with() -> None:
-    found = this_machine()
-    assert found.cores >= 1
-    assert found.memory is None or found.memory > 0
+    result = this_machine()
+    assert result.cores >= 1
+    assert result.memory is None or result.memory > 0
 
 
 def test_a_job_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_aspects_are_asked_one_by_one_and_give_one_elo(run: Path, judge: str, se
     assert (len(served.requests), len(lines), made.unanswered) == (2 * 2 * 4, 8, {"refused": 2})
     assert made.figure == "Elo"  # not of GEditBench v2, and not all that it asks
     assert list(made.elo) == ["m2", "m1"]
-    assert {each.n for each in made.elo.values()} == {2 * 2 * 3}
+    assert {item.n for item in made.elo.values()} == {2 * 2 * 3}
     with pytest.raises(UnknownNameError, match="no aspect called 'nice'"):
         prefer(run, judge=judge, out=out, aspect=["nice"])  # type: ignore[list-item] # as the command line may
 
@@ -94,10 +94,10 @@ def test_what_a_judge_says_enters_agree(run: Path, judge: str) -> None:
     prefer(run, judge=judge, out=out, quiet=True)
     people = run.parent / "people.jsonl"
     choices = [{"edit": f"edit-00{n}", "first": "m1", "second": "m2", "chosen": "second"} for n in range(4)]
-    people.write_text("".join(json.dumps(each) + "\n" for each in choices))
-    found = agree(run, choices=people, judge_choices=[out])
-    assert found.choice_scores is not None
-    mine = next(each for each in found.choice_scores.scores if each.protocol == f"judge[{MODEL}]")
+    people.write_text("".join(json.dumps(item) + "\n" for item in choices))
+    result = agree(run, choices=people, judge_choices=[out])
+    assert result.choice_scores is not None
+    mine = next(item for item in result.choice_scores.scores if item.protocol == f"judge[{MODEL}]")
     assert mine.share is not None
     assert mine.share.value == pytest.approx(2 / 3)
     assert (mine.share.n, mine.equal, mine.unscored) == (3, 2, 1)
@@ -106,7 +106,7 @@ def test_what_a_judge_says_enters_agree(run: Path, judge: str) -> None:
 def test_only_the_pairs_that_people_judged_are_asked(run: Path, judge: str, served: Served) -> None:
     people = run.parent / "people.jsonl"
     lines = [{"edit": "edit-003", "first": "m2", "second": "m1", "chosen": "tie", "rater": name} for name in "ab"]
-    people.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    people.write_text("".join(json.dumps(item) + "\n" for item in lines))
     made = prefer(run, judge=judge, out=run.parent / "judge.jsonl", choices=people, quiet=True)
     assert (made.pairs, len(served.requests)) == (1, 2)
     (line,) = told(made.file)

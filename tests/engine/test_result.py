@@ -36,7 +36,7 @@ def score(before: Any, after: Any, **more: Any) -> ScoreResult:
 
 
 def values(result: ScoreResult) -> dict[str, float | None]:
-    return {each.name: each.value for each in result}
+    return {entry.name: entry.value for entry in result}
 
 
 def test_paths_pillow_images_and_arrays_give_the_same_scores(photo: Pixels, edited: Pixels, tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_a_mask_may_be_an_array_of_bool_an_image_or_a_file(photo: Pixels, edited
     mask[32:64, 32:64] = True
     picture = Image.fromarray(mask.astype(np.uint8) * 255)
     picture.save(tmp_path / "mask.png")
-    results = [score(photo, edited, mask=each) for each in (mask, picture, tmp_path / "mask.png")]
-    assert [each["l1_outside"].value for each in results] == [0, 0, 0]
+    results = [score(photo, edited, mask=entry) for entry in (mask, picture, tmp_path / "mask.png")]
+    assert [entry["l1_outside"].value for entry in results] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_notebook_shows_both_pictures_and_the_evidence(result: ScoreResult) ->
 def test_it_becomes_plain_values(result: ScoreResult) -> None:
     plain = json.loads(json.dumps(result.to_dict()))
     assert plain["verdict"]["sentence"] == result.verdict.sentence
-    assert [each["value"] for each in plain["scores"]] == [1.0, None, 0.9, 0.5]
+    assert [entry["value"] for entry in plain["scores"]] == [1.0, None, 0.9, 0.5]
 
 
 def test_it_becomes_a_data_frame(result: ScoreResult) -> None:
@@ -186,7 +186,7 @@ def test_a_run_prints_its_means(run: Path) -> None:
 
 def test_a_run_becomes_plain_values_and_a_data_frame(run: Path) -> None:
     opened = editgauge.RunSummary(editgauge.Run.open(str(run)))
-    [gain] = [each for each in opened.to_dict()["means"] if (each["score"], each["edit_type"]) == ("gain", "all")]
+    [gain] = [entry for entry in opened.to_dict()["means"] if (entry["score"], entry["edit_type"]) == ("gain", "all")]
     assert gain["mean"] == pytest.approx(0.15)
     assert gain["n"] == 4
     pytest.importorskip("pandas")

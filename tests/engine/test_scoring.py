@@ -171,7 +171,7 @@ def _rows(name: str, two_source_edit: Edit) -> dict[str, Any]:
 
 
 def test_the_format_holds_further_pictures(two_source_edit: Edit, tmp_path: Path) -> None:
-    assert [(each.picture.name, each.role) for each in two_source_edit.inputs] == [
+    assert [(element.picture.name, element.role) for element in two_source_edit.inputs] == [
         ("person.png", "identity"),
         ("style.png", "style"),
     ]
@@ -221,7 +221,7 @@ def test_a_judge_is_shown_every_picture_with_what_it_is_for(two_source_edit: Edi
     )
     see: Any = Asking()
     shown = rubric.question(rubric._rubric.questions[0], item, see).images
-    assert [each.label for each in shown] == [
+    assert [element.label for element in shown] == [
         "The picture before the edit:",
         "Picture 2 that the edit starts from (identity):",
         "Picture 3 that the edit starts from (style):",
@@ -242,5 +242,5 @@ def test_a_command_gets_the_files(two_source_edit: Edit) -> None:
 
 def test_where_the_pictures_lie_is_kept_with_the_run(two_source_edit: Edit, tmp_path: Path) -> None:
     write_inputs(tmp_path, [two_source_edit])
-    assert [each["role"] for each in read_inputs(tmp_path)["both"]] == ["identity", "style"]
+    assert [read_input["role"] for read_input in read_inputs(tmp_path)["both"]] == ["identity", "style"]
     assert read_inputs(tmp_path / "elsewhere") == {}

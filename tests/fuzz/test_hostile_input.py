@@ -65,16 +65,16 @@ def explore(check: Callable[..., None], **strategies: st.SearchStrategy[Any]) ->
 
 def mutated(content: bytes, changes: list[tuple[int, int, str]]) -> bytes:
     """The content with some bytes changed, inserted, or everything cut off after one."""
-    found = bytearray(content)
+    result = bytearray(content)
     for place, value, how in changes:
-        at = place % max(len(found), 1)
-        if how == "set" and found:
-            found[at] = value
+        at = place % max(len(result), 1)
+        if how == "set" and result:
+            result[at] = value
         elif how == "insert":
-            found[at:at] = bytes([value]) * (1 + place % 7)
+            result[at:at] = bytes([value]) * (1 + place % 7)
         elif how == "cut" and place % 5 == 0:
-            del found[at:]
-    return bytes(found)
+            del result[at:]
+    return bytes(result)
 
 
 def seeds_of_images(photo: Pixels) -> list[bytes]:
@@ -89,12 +89,12 @@ def seeds_of_images(photo: Pixels) -> list[bytes]:
         "WEBP": {"exif": exif, "icc_profile": profile},
         "TIFF": {"icc_profile": profile},
     }
-    found = []
+    result = []
     for kind in ("PNG", "JPEG", "WEBP", "TIFF", "GIF", "BMP", "PPM"):
         out = io.BytesIO()
         image.save(out, kind, **more.get(kind, {}))
-        found.append(out.getvalue())
-    return found
+        result.append(out.getvalue())
+    return result
 
 
 def test_images(photo: Pixels, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -98,8 +98,8 @@ def test_the_ranks_of_table_4_follow_from_its_means(benchmark: str, metric: str)
         *[np.zeros(3)] * 2,
         higher_is_better=metric != "LPIPS",
     )
-    found = {name: place.value for name, place in zip(names, places, strict=True)}
-    assert tuple(found[name] for name in means) == RANKS[benchmark][metric]
+    result = {name: place.value for name, place in zip(names, places, strict=True)}
+    assert tuple(result[name] for name in means) == RANKS[benchmark][metric]
     assert {(place.low, place.high) for place in places} == {(1, 3)}, "one mean each says nothing of its own doubt"
 
 

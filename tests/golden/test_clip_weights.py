@@ -37,9 +37,9 @@ def scored(name: str, **parts: Any) -> Scores:
 
 
 def value(scores: Scores, beginning: str) -> float:
-    [found] = [score for name, score in scores.items() if name.startswith(beginning)]
-    assert isinstance(found, Score), found
-    return found.value
+    [result] = [score for name, score in scores.items() if name.startswith(beginning)]
+    assert isinstance(result, Score), result
+    return result.value
 
 
 def test_the_text_that_fits_is_nearer() -> None:

@@ -37,9 +37,9 @@ TABLE_2 = [
 @pytest.mark.parametrize("released", [False, True])
 def test_the_worked_example_of_the_appendix(released: bool) -> None:
     """A.3: one of six found, nothing made up: 16.67 % and 0 %."""
-    found = agreement(APPENDIX, [FLOOR], same_nouns, released=released)
-    assert found.precision == pytest.approx(1 / 6)
-    assert found.hallucination == 0
+    result = agreement(APPENDIX, [FLOOR], same_nouns, released=released)
+    assert result.precision == pytest.approx(1 / 6)
+    assert result.hallucination == 0
 
 
 @pytest.mark.parametrize(("human", "model", "mp"), TABLE_2)
@@ -53,7 +53,7 @@ def captions(column: str) -> Iterator[tuple[str, str]]:
     with place.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             told = literal_eval(row[column]) if row[column].startswith("[") else [row[column]]
-            yield from ((row["action"], each) for each in told if row["action"] and each.strip())
+            yield from ((row["action"], item) for item in told if row["action"] and item.strip())
 
 
 @needs_shared_data
@@ -71,7 +71,7 @@ def test_the_first_change_that_the_rules_read_has_the_annotated_action(
 ) -> None:
     """Measured 98.9, 96.8 and 85.3 %; people also correct the action, so that theirs cannot reach 100."""
     told = list(captions(column))
-    right = sum(action == (found[0].action if (found := read_triplets(text)) else None) for action, text in told)
+    right = sum(action == (result[0].action if (result := read_triplets(text)) else None) for action, text in told)
     assert len(told) == captioned
     assert right / len(told) >= at_least
 

@@ -38,8 +38,8 @@ def inspected() -> tuple[Inspected, ...]:
 
 @cache
 def published() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder() / "published_tables.json").read_text("utf-8"))
-    return found
+    result: dict[str, Any] = json.loads((folder() / "published_tables.json").read_text("utf-8"))
+    return result
 
 
 def shares(question: str) -> dict[int | None, float]:
@@ -56,7 +56,7 @@ def test_accuracy_and_artifacts_are_spread_as_table_1_prints() -> None:
     assert {name: round(accuracy[level]) for name, level in ours.items()} == printed["accuracy"]
     ours = {"significant": 0, "mild": 1, "none": 2}
     assert {name: round(artifacts[level]) for name, level in ours.items()} == printed["artifacts"]
-    assert [round(each[None] * EDITS / 100) for each in (accuracy, artifacts)] == [35, 18]
+    assert [round(item[None] * EDITS / 100) for item in (accuracy, artifacts)] == [35, 18]
 
 
 def test_yes_or_no_is_spread_as_table_1_prints_but_for_technical_precision() -> None:
@@ -110,19 +110,19 @@ def test_the_authors_artifacts_agree_with_people_as_known(
     run = make_run(*records, protocols={"released": entry})
     file = tmp_path / "ratings.csv"
     assert ratings("editinspector", data=folder(), method="magicbrush", out=file) == EDITS * 3 * len(QUESTIONS)
-    (found,) = binary_agreement(run, file).scores
-    assert found.confusion == Confusion(yes_rightly=135, yes_wrongly=124, no_wrongly=165, no_rightly=359)
-    balanced = found.rates.balanced_accuracy
+    (result,) = binary_agreement(run, file).scores
+    assert result.confusion == Confusion(yes_rightly=135, yes_wrongly=124, no_wrongly=165, no_rightly=359)
+    balanced = result.rates.balanced_accuracy
     assert balanced.value == pytest.approx(0.597, abs=0.0005)
     assert (balanced.n, balanced.clusters) == (783, 398)
     assert balanced.low is not None
     assert balanced.high is not None
     assert 0.55 < balanced.low < 0.597 < balanced.high < 0.64
-    assert found.rates.recall.value == pytest.approx(135 / 300)
-    assert (found.without_majority, found.unscored) == (0, {})
-    removals = found.by_action["Remove"]
+    assert result.rates.recall.value == pytest.approx(135 / 300)
+    assert (result.without_majority, result.unscored) == (0, {})
+    removals = result.by_action["Remove"]
     assert (removals.balanced_accuracy.n, removals.precision.n) == (57, 15)  # all removals; those with released boxes
-    assert set(found.conditional) == {"accuracy", "consistent", "precise", "caption_right"}
+    assert set(result.conditional) == {"accuracy", "consistent", "precise", "caption_right"}
 
 
 def test_shape_and_resolution_are_what_people_complain_of_most() -> None:

@@ -42,12 +42,12 @@ def draw(judged: Judged, random: np.random.Generator) -> PoweredMean:
 def test_sixty_ratings_and_a_judge(judged: Judged) -> None:
     assert judged.human.size == 1_432
     random = np.random.default_rng(0)
-    found = [draw(judged, random) for _ in range(DRAWS)]
+    result = [draw(judged, random) for _ in range(DRAWS)]
     truth = float(judged.human.mean())
     covered = np.mean(
-        [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
+        [item.low is not None and item.high is not None and item.low <= truth <= item.high for item in result]
     )
-    ratio = float(np.mean([each.width_ratio for each in found if each.width_ratio is not None]))
+    ratio = float(np.mean([item.width_ratio for item in result if item.width_ratio is not None]))
 
     print(f"60 ratings: covers {covered:.3f}, width {ratio:.3f} of ratings alone")  # noqa: T201
     assert 0.91 <= covered <= 0.985

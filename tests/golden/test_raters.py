@@ -29,10 +29,10 @@ def imagenhub() -> tuple[Numbers, Labels]:
 def test_three_raters_of_imagenhub_give_the_same_answer_as_often_as_is_known(place: int, alike: float) -> None:
     """Over 9 methods and 179 edits: SC 0.807, PQ 0.533."""
     answers, sources = imagenhub()
-    found = panel(answers[:, :, place], sources)
-    assert found is not None
-    assert found.full_agreement.n == 9 * 179
-    assert found.full_agreement.value == pytest.approx(alike, abs=0.0005)
+    result = panel(answers[:, :, place], sources)
+    assert result is not None
+    assert result.full_agreement.n == 9 * 179
+    assert result.full_agreement.value == pytest.approx(alike, abs=0.0005)
 
 
 def test_a_rater_of_imagenhub_agrees_with_the_others_better_than_any_judge_does() -> None:
@@ -56,23 +56,23 @@ def editinspector(question: str) -> Panel:
     with shared_data("editinspector", "editinspector_benchmark.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     answers = [[float(one) for one in literal_eval(row[f"metadata_annotated_{question}"])] for row in table]
-    found = panel(answers, np.array([row["id"].split("_")[0] for row in table]))
-    assert found is not None
-    return found
+    result = panel(answers, np.array([row["id"].split("_")[0] for row in table]))
+    assert result is not None
+    return result
 
 
 @needs_shared_data
 @pytest.mark.parametrize(("question", "without"), WITHOUT_MAJORITY.items())
 def test_editinspector_has_as_many_rows_without_a_majority_as_its_table_leaves_out(question: str, without: int) -> None:
-    found = editinspector(question)
-    assert (found.majority.n, found.majority.clusters, found.without_majority) == (783, 398, without)
+    result = editinspector(question)
+    assert (result.majority.n, result.majority.clusters, result.without_majority) == (783, 398, without)
 
 
 @needs_shared_data
 def test_editinspector_s_annotators_agree_as_printed() -> None:
     """A majority on 96 and 97 % (levels), 80 to 86 % on the commonest answer, all three alike on 42 to 57 %."""
-    found = [editinspector(question) for question in (*WITHOUT_MAJORITY, *YES_OR_NO)]
-    assert [each.majority.value for each in found[:2]] == pytest.approx([0.96, 0.97], abs=0.01)
-    shares, alike = ([getattr(each, name).value for each in found] for name in ("modal_share", "full_agreement"))
+    result = [editinspector(question) for question in (*WITHOUT_MAJORITY, *YES_OR_NO)]
+    assert [item.majority.value for item in result[:2]] == pytest.approx([0.96, 0.97], abs=0.01)
+    shares, alike = ([getattr(item, name).value for item in result] for name in ("modal_share", "full_agreement"))
     assert (min(shares), max(shares)) == pytest.approx((0.80, 0.86), abs=0.01)
     assert (min(alike), max(alike)) == pytest.approx((0.42, 0.57), abs=0.01)

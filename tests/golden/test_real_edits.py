@@ -29,7 +29,7 @@ def verdict(protocol: str, before: str, after: str) -> tuple[float | None, str]:
         to="zebra",
         protocol=[protocol],
     )
-    edit = next(each for each in told if each.name == "edit")
+    edit = next(item for item in told if item.name == "edit")
     return edit.value, " ".join(piece.text for piece in edit.evidence if isinstance(piece, editgauge.Note))
 
 

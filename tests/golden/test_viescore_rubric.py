@@ -35,20 +35,20 @@ def rows(*parts: str) -> list[dict[str, str]]:
 
 
 def human(name: str) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], list[float]] = {}
+    result: dict[tuple[str, str], list[float]] = {}
     for rater in (1, 2, 3):
         for row in rows("human_ratings", "Text-Guided_IE", f"Text-Guided_IE_rater{rater}.tsv"):
             edit = row.pop("uid")
             for method, told in row.items():
                 consistency, quality = json.loads(told)
                 value = {"SC": consistency, "PQ": quality, "O": sqrt(consistency * quality)}[name]
-                found.setdefault((method, edit), []).append(value)
-    return {key: float(np.mean(each)) for key, each in found.items()}
+                result.setdefault((method, edit), []).append(value)
+    return {key: float(np.mean(item)) for key, item in result.items()}
 
 
 def judged(judge: str, name: str) -> dict[tuple[str, str], float]:
     rubric = open_rubric("viescore").rubric
-    found = {}
+    result = {}
     for row in rows("vie_scores", f"text_guided_ie_{judge}.tsv"):
         semantics, quality = (json.loads(row[column]) for column in ("SC_scores", "PQ_scores"))
         answers = (semantics[0], semantics[-1], quality[0], quality[-1])  # some answers have one number for both
@@ -56,8 +56,8 @@ def judged(judge: str, name: str) -> dict[tuple[str, str], float]:
         values: dict[str, Any] = dict(zip(DIMENSIONS, (answer / 10 for answer in answers), strict=True))
         for made in rubric.scores:
             values[made.name] = evaluate(made.formulas[0].formula, values)
-        found[row["method"], row["uid"]] = values[OURS[name]]
-    return found
+        result[row["method"], row["uid"]] = values[OURS[name]]
+    return result
 
 
 @pytest.mark.parametrize("judge", ["gemini_0shot", "gpt4o_0shot"])
@@ -69,6 +69,6 @@ def test_the_rubric_reproduces_the_published_correlations(judge: str, name: str)
     for method, told in expected.items():
         keys = [key for key in scores if key[0] == method]
         assert len(keys) == told["n"]
-        ours, theirs = (np.array([each[key] for key in keys]) for each in (scores, people))
+        ours, theirs = (np.array([item[key] for key in keys]) for item in (scores, people))
         if (judge, method, name) != CUT_OFF:
             assert spearmanr(ours, theirs).statistic == pytest.approx(told[name], abs=0.00005)

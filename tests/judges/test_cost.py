@@ -52,7 +52,7 @@ def test_a_prompt_that_was_larger_than_expected_raises_all_that_follow() -> None
 def test_larger_pictures_are_more_tokens_up_to_what_is_sent() -> None:
     sizes = (28, 280, 1024, 4096)
     questions = [ask_yes_no("?", LabeledImage("It:", np.zeros((side, side, 3), np.uint8))) for side in sizes]
-    small, middle, large, larger = (estimate_prompt_tokens(each, Parameters()) for each in questions)
+    small, middle, large, larger = (estimate_prompt_tokens(question, Parameters()) for question in questions)
     assert (middle - small, large, larger) == (99, small - 1 + 37 * 37, large)
     assert estimate_prompt_tokens(questions[0], Parameters(), per_image=2833) == small - 1 + 2833
 

@@ -381,7 +381,7 @@ def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(
     asked = judge(parameters=parameters, transcripts=tmp_path, client={"at_once": 1})
     answers = ask(asked, ask_yes_no("Red?"), ask_yes_no("Blue?"))
     assert [answer.value for answer in answers] == [True, True]
-    assert sum(name in each for each in served.requests) == 1
+    assert sum(name in item for item in served.requests) == 1
     others = {"temperature", "top_p", "seed"} - {name}
     assert others <= set(served.requests[-1])
     assert f"without {name}, which the model rejects" in answers[0].call.attempts
@@ -461,18 +461,18 @@ def test_other_models_are_others(asked: str, answered: str) -> None:
 @given(JSON)
 def test_whatever_is_sent_is_a_reply_or_none(body: Any) -> None:
     try:
-        found = parse_reply(body)
+        result = parse_reply(body)
     except ValueError:
         return
-    assert isinstance(found.text, str)
-    assert found.prompt_tokens is None or found.prompt_tokens >= 0
+    assert isinstance(result.text, str)
+    assert result.prompt_tokens is None or result.prompt_tokens >= 0
 
 
 def test_parts_of_a_text_are_joined_and_odd_counts_are_none() -> None:
     parts = [{"type": "text", "text": "y"}, {"type": "audio"}, {"type": "text", "text": "es"}]
     usage = {"prompt_tokens": True, "completion_tokens": -1}
-    found = parse_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
-    assert (found.text, found.prompt_tokens, found.completion_tokens) == ("yes", None, None)
+    result = parse_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
+    assert (result.text, result.prompt_tokens, result.completion_tokens) == ("yes", None, None)
 
 
 @pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400, -1, True, "12", None])

@@ -113,23 +113,23 @@ def test_a_judge_that_only_sees_the_order_is_found_out() -> None:
 
 @given(st.lists(CHOICES, min_size=1))
 def test_a_judge_that_sees_the_edits_alone_has_no_bias(verdicts: list[Choice]) -> None:
-    found = position_bias([(verdict, verdict) for verdict in verdicts])
-    assert (found.consistent, found.towards_first) == (1.0, 0.0)
+    result = position_bias([(verdict, verdict) for verdict in verdicts])
+    assert (result.consistent, result.towards_first) == (1.0, 0.0)
 
 
 @given(st.lists(st.tuples(CHOICES, CHOICES), min_size=1))
 def test_showing_all_pairs_the_other_way_round_turns_the_bias(verdicts: list[tuple[Choice, Choice]]) -> None:
-    found, turned = position_bias(verdicts), position_bias([(after, given) for given, after in verdicts])
-    assert found.towards_first == -turned.towards_first
-    assert found.consistent == turned.consistent
+    result, turned = position_bias(verdicts), position_bias([(after, given) for given, after in verdicts])
+    assert result.towards_first == -turned.towards_first
+    assert result.consistent == turned.consistent
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=6), min_size=1, max_size=5))
 def test_agreement_is_the_share_of_equal_pairs(answers: list[list[int]]) -> None:
-    shares = [sum(a == b for a, b in combinations(each, 2)) / len(list(combinations(each, 2))) for each in answers]
-    found = self_consistency(answers)
-    assert found.agreement == pytest.approx(sum(shares) / len(shares))
-    assert found.unanimous == sum(share == 1 for share in shares) / len(shares)
+    shares = [sum(a == b for a, b in combinations(item, 2)) / len(list(combinations(item, 2))) for item in answers]
+    result = self_consistency(answers)
+    assert result.agreement == pytest.approx(sum(shares) / len(shares))
+    assert result.unanimous == sum(share == 1 for share in shares) / len(shares)
 
 
 def test_nothing_is_said_of_nothing() -> None:

@@ -28,10 +28,10 @@ def test_a_picture_is_encoded_once_for_all_who_ask(
     monkeypatch.setattr(_questions, "data_url", counted)
     urls = DataUrls()
     with ThreadPoolExecutor(8) as threads:
-        found = set(threads.map(lambda _: urls.url(picture(1), 1024, "png"), range(100)))
-    assert len(made) == len(found) == 1
+        result = set(threads.map(lambda _: urls.url(picture(1), 1024, "png"), range(100)))
+    assert len(made) == len(result) == 1
     others = [urls.url(picture(1), 12, "png"), urls.url(picture(1), 1024, "jpeg"), urls.url(picture(2), 1024, "png")]
-    assert len({*found, *others}) == 4
+    assert len({*result, *others}) == 4
     for seed in range(MAX_CACHED_URLS):
         urls.url(picture(10 + seed), 1024, "png")
     before = len(made)

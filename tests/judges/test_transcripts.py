@@ -79,12 +79,12 @@ def test_the_first_settled_call_counts(tmp_path: Path) -> None:
         make(detail="second"),
     ):
         transcripts.append(call)
-    for each in (transcripts, Transcripts(tmp_path)):
-        found = each.recall("a")
-        assert found is not None
-        assert (found.fault, found.detail) == ("refused", "first")
-        assert each.counts() == {"refused": 1}
-        assert each.spent == 1.0
+    for item in (transcripts, Transcripts(tmp_path)):
+        result = item.recall("a")
+        assert result is not None
+        assert (result.fault, result.detail) == ("refused", "first")
+        assert item.counts() == {"refused": 1}
+        assert item.spent == 1.0
     transcripts.close()
 
 

@@ -57,8 +57,8 @@ class _EditsHandler(_Handler):
 
     def do_GET(self) -> None:  # noqa: N802
         self.server.keys.append(self.headers["Authorization"])
-        found = self.server.pictures.get(self.path)
-        self._send(Reply(404) if found is None else Reply(content=found, headers={"Content-Type": "image/png"}))
+        result = self.server.pictures.get(self.path)
+        self._send(Reply(404) if result is None else Reply(content=result, headers={"Content-Type": "image/png"}))
 
 
 @pytest.fixture

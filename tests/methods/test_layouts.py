@@ -226,17 +226,17 @@ def test_every_layout_has_a_case() -> None:
 
 @each_case
 def test_the_public_shape_is_recognized(one: Case, tmp_path: Path) -> None:
-    found = find_outcomes("mine", write(tmp_path, *one.paths.values()), one.edits)
-    assert (found.layout, files(found, tmp_path), found.faults) == (one.layout, one.paths, ())
-    assert found.sentence("mine") == f"mine: found 3 of 3 outcomes, {one.told} layout"
-    assert all(outcome.image and read_image(outcome.image).shape == (2, 2, 3) for outcome in found.outcomes)
+    result = find_outcomes("mine", write(tmp_path, *one.paths.values()), one.edits)
+    assert (result.layout, files(result, tmp_path), result.faults) == (one.layout, one.paths, ())
+    assert result.sentence("mine") == f"mine: found 3 of 3 outcomes, {one.told} layout"
+    assert all(outcome.image and read_image(outcome.image).shape == (2, 2, 3) for outcome in result.outcomes)
 
 
 @each_case
 def test_it_is_recognized_among_all(one: Case, tmp_path: Path) -> None:
     edits = [replace(edit, extras={**EVERY_EXTRA, **edit.extras}) for edit in one.edits]
-    found = find_outcomes("mine", write(tmp_path, *one.paths.values()), edits)
-    assert (found.layout, files(found, tmp_path)) == (one.layout, one.paths)
+    result = find_outcomes("mine", write(tmp_path, *one.paths.values()), edits)
+    assert (result.layout, files(result, tmp_path)) == (one.layout, one.paths)
 
 
 @each_case
@@ -244,11 +244,11 @@ def test_a_missing_outcome_is_an_absence_and_a_row(one: Case, tmp_path: Path) ->
     name, path = next(reversed(one.paths.items()))
     write(tmp_path, *one.paths.values())
     (tmp_path / path).unlink()
-    found = find_outcomes("mine", tmp_path, one.edits)
-    assert rows(found) == [("missing", name)]
-    assert found.sentence("mine") == f"mine: found 2 of 3 outcomes, {one.told} layout, 1 missing"
-    assert [outcome.absence for outcome in found.outcomes if not outcome.image] == [found.faults[0].detail]
-    assert PurePosixPath(path).stem in found.faults[0].detail
+    result = find_outcomes("mine", tmp_path, one.edits)
+    assert rows(result) == [("missing", name)]
+    assert result.sentence("mine") == f"mine: found 2 of 3 outcomes, {one.told} layout, 1 missing"
+    assert [outcome.absence for outcome in result.outcomes if not outcome.image] == [result.faults[0].detail]
+    assert PurePosixPath(path).stem in result.faults[0].detail
 
 
 @each_case
@@ -266,31 +266,31 @@ def test_a_misspelled_file_is_told_and_never_used(one: Case, tmp_path: Path) -> 
     name, path = next(reversed(one.paths.items()))
     wrong = str(PurePosixPath(path).with_name(f"{PurePosixPath(path).stem}x.png"))
     write(tmp_path, *[other for other in one.paths.values() if other != path], wrong)
-    found = find_outcomes("mine", tmp_path, one.edits)
-    assert name not in files(found, tmp_path)
-    assert found.unexpected == (wrong,)
+    result = find_outcomes("mine", tmp_path, one.edits)
+    assert name not in files(result, tmp_path)
+    assert result.unexpected == (wrong,)
     if len(str(PurePosixPath(path).with_suffix(""))) > 1:  # one letter resembles nothing
-        assert rows(found) == [("missing", name), ("misspelled", wrong)]
-        assert "did you mean" in found.sentence("mine")
+        assert rows(result) == [("missing", name), ("misspelled", wrong)]
+        assert "did you mean" in result.sentence("mine")
     else:
-        assert rows(found) == [("missing", name), ("unmatched", wrong)]
+        assert rows(result) == [("missing", name), ("unmatched", wrong)]
 
 
 @each_case
 def test_other_capitals_are_used_and_told(one: Case, tmp_path: Path) -> None:
     loud = {name: str(PurePosixPath(path).with_suffix("")).upper() + ".PNG" for name, path in one.paths.items()}
-    found = find_outcomes("mine", write(tmp_path, *loud.values()), one.edits)
+    result = find_outcomes("mine", write(tmp_path, *loud.values()), one.edits)
     changed = [("capitals", path) for name, path in loud.items() if path[:-4] != one.paths[name].rpartition(".")[0]]
-    assert (found.layout, files(found, tmp_path)) == (one.layout, loud)
-    assert sorted(rows(found)) == sorted(changed)
+    assert (result.layout, files(result, tmp_path)) == (one.layout, loud)
+    assert sorted(rows(result)) == sorted(changed)
 
 
 @each_case
 @pytest.mark.parametrize("suffix", [".jpg", ".webp", ".JPEG", ".PNG"])
 def test_other_suffixes_of_images_are_accepted_silently(one: Case, suffix: str, tmp_path: Path) -> None:
     other = {name: str(PurePosixPath(path).with_suffix(suffix)) for name, path in one.paths.items()}
-    found = find_outcomes("mine", write(tmp_path, *other.values()), one.edits)
-    assert (files(found, tmp_path), found.faults) == (other, ())
+    result = find_outcomes("mine", write(tmp_path, *other.values()), one.edits)
+    assert (files(result, tmp_path), result.faults) == (other, ())
 
 
 @each_case
@@ -298,9 +298,9 @@ def test_a_file_that_is_no_image_is_unmatched(one: Case, tmp_path: Path) -> None
     name, path = next(reversed(one.paths.items()))
     array = str(PurePosixPath(path).with_suffix(".npy"))
     write(tmp_path, *[other for other in one.paths.values() if other != path], array)
-    found = find_outcomes("mine", tmp_path, one.edits)
-    assert (rows(found), found.unexpected) == ([("missing", name), ("unmatched", array)], (array,))
-    assert f"outcome of '{name}', but not an image" in found.faults[1].detail
+    result = find_outcomes("mine", tmp_path, one.edits)
+    assert (rows(result), result.unexpected) == ([("missing", name), ("unmatched", array)], (array,))
+    assert f"outcome of '{name}', but not an image" in result.faults[1].detail
 
 
 @each_case
@@ -311,12 +311,12 @@ def test_every_layout_has_seeds(one: Case, mark: str, tmp_path: Path) -> None:
     for path in one.paths.values():
         stem, folder = PurePosixPath(path).stem, path[: -len(PurePosixPath(path).name)]
         write(tmp_path, *(mark.format(folder=folder, stem=stem, seed=seed, path=path) for seed in (3, 12)))
-    found = find_outcomes("mine", tmp_path, one.edits)
-    assert [(outcome.edit_id, outcome.seed) for outcome in found.outcomes] == [
+    result = find_outcomes("mine", tmp_path, one.edits)
+    assert [(outcome.edit_id, outcome.seed) for outcome in result.outcomes] == [
         (n, s) for n in one.paths for s in (3, 12)
     ]
-    assert (found.layout, found.faults) == (one.layout, ())
-    assert found.sentence("mine") == f"mine: found 6 of 6 outcomes, 2 seeds, {one.told} layout"
+    assert (result.layout, result.faults) == (one.layout, ())
+    assert result.sentence("mine") == f"mine: found 6 of 6 outcomes, 2 seeds, {one.told} layout"
 
 
 @given(data=st.data())
@@ -329,12 +329,12 @@ def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
         for name, seed in there:
             write(folder, f"seed{seed}/{one.paths[name]}" if seed else one.paths[name])
         edits = data.draw(st.permutations(one.edits))
-        found = find_outcomes("mine", folder, edits, one.layout)
-        assert {(outcome.edit_id, outcome.seed) for outcome in found.outcomes if outcome.image} == set(there)
+        result = find_outcomes("mine", folder, edits, one.layout)
+        assert {(outcome.edit_id, outcome.seed) for outcome in result.outcomes if outcome.image} == set(there)
         absent = {edit.id for edit in edits} - {name for name, _ in there}
-        assert {outcome.edit_id for outcome in found.outcomes if outcome.absence} == absent
-        assert list(dict.fromkeys(outcome.edit_id for outcome in found.outcomes)) == [edit.id for edit in edits]
-        assert {fault.kind for fault in found.faults} <= {"missing", "missing_seed"}
+        assert {outcome.edit_id for outcome in result.outcomes if outcome.absence} == absent
+        assert list(dict.fromkeys(outcome.edit_id for outcome in result.outcomes)) == [edit.id for edit in edits]
+        assert {fault.kind for fault in result.faults} <= {"missing", "missing_seed"}
 
 
 @pytest.mark.parametrize(
@@ -363,8 +363,8 @@ def test_whatever_is_there_is_found_exactly(data: st.DataObject) -> None:
     ],
 )
 def test_other_spellings_of_a_layout(layout: str, edit: Edit, path: str, tmp_path: Path) -> None:
-    found = find_outcomes("mine", write(tmp_path, path), [edit])
-    assert (found.layout, files(found, tmp_path), found.faults) == (layout, {"e": path}, ())
+    result = find_outcomes("mine", write(tmp_path, path), [edit])
+    assert (result.layout, files(result, tmp_path), result.faults) == (layout, {"e": path}, ())
 
 
 def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
@@ -373,9 +373,9 @@ def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
     write(tmp_path, *(f"color/9/9_color_red_{name}.png" for name in names), "color/9/9_unedited.png")
     edit = make_edit("e", image_id=9, to="red")
     for name in names:
-        found = find_outcomes(f"pix2pix[{name}]", tmp_path, [edit])
-        assert (found.layout, files(found, tmp_path)) == ("editval", {"e": f"color/9/9_color_red_{name}.png"})
-        assert found.faults == (), "other settings and the source are ignored"
+        result = find_outcomes(f"pix2pix[{name}]", tmp_path, [edit])
+        assert (result.layout, files(result, tmp_path)) == ("editval", {"e": f"color/9/9_color_red_{name}.png"})
+        assert result.faults == (), "other settings and the source are ignored"
     with pytest.raises(BadInputError, match=r"2 settings.*pix2pix\[1.5_6.5\]") as refused:
         find_outcomes("pix2pix", tmp_path, [edit])
     assert refused.value.problems == tuple(names)
@@ -383,9 +383,9 @@ def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
 
 def test_of_two_spellings_the_usual_one_is_used_and_the_other_told(tmp_path: Path) -> None:
     write(tmp_path, "color/9/light blue.png", "color/9/light_blue.png")
-    found = find_outcomes("mine", tmp_path, [make_edit("e", image_id=9, to="light blue")])
-    assert files(found, tmp_path) == {"e": "color/9/light blue.png"}
-    assert rows(found) == [("duplicate", "color/9/light_blue.png")]
+    result = find_outcomes("mine", tmp_path, [make_edit("e", image_id=9, to="light blue")])
+    assert files(result, tmp_path) == {"e": "color/9/light blue.png"}
+    assert rows(result) == [("duplicate", "color/9/light_blue.png")]
 
 
 def test_copies_of_the_source_are_ignored(tmp_path: Path) -> None:
@@ -400,9 +400,9 @@ def test_a_tie_goes_to_the_setting_the_edits_ask_for(
     follows: str | None, taken: str, rival: str, tmp_path: Path
 ) -> None:
     edits = [make_edit("a", img_id=9, turn=1), make_edit("b", img_id=9, turn=2, follows=follows)]
-    found = find_outcomes("mine", write(tmp_path, "9/9_1.png", "9/9_inde_2.png", "9/9_iter_2.png"), edits)
-    assert (found.layout, found.faults) == (f"magicbrush-{taken}", ())
-    assert f"`layout='magicbrush-{rival}'` finds as many, in other files" in found.sentence("mine")
+    result = find_outcomes("mine", write(tmp_path, "9/9_1.png", "9/9_inde_2.png", "9/9_iter_2.png"), edits)
+    assert (result.layout, result.faults) == (f"magicbrush-{taken}", ())
+    assert f"`layout='magicbrush-{rival}'` finds as many, in other files" in result.sentence("mine")
 
 
 def test_plain_wins_a_tie_and_keeps_quiet_when_nothing_differs(tmp_path: Path) -> None:
@@ -442,9 +442,9 @@ def test_nothing_found_shows_what_was_expected_and_what_is_there(tmp_path: Path)
 
 def test_seeds_that_are_missing_or_double(tmp_path: Path) -> None:
     edits = [make_edit("a"), make_edit("b")]
-    found = find_outcomes("mine", write(tmp_path, "a.png", "a_seed1.png", "b.png"), edits)
-    assert rows(found) == [("missing_seed", "b")]
-    assert found.sentence("mine") == "mine: found 3 of 3 outcomes, 2 seeds, plain layout, 1 without every seed"
+    result = find_outcomes("mine", write(tmp_path, "a.png", "a_seed1.png", "b.png"), edits)
+    assert rows(result) == [("missing_seed", "b")]
+    assert result.sentence("mine") == "mine: found 3 of 3 outcomes, 2 seeds, plain layout, 1 without every seed"
     with pytest.raises(BadInputError, match=r"a_seed0\.png"):
         find_outcomes("mine", write(tmp_path, "a_seed0.png"), edits)
 
@@ -454,11 +454,11 @@ def test_names_that_only_look_like_marks(tmp_path: Path) -> None:
     write(
         tmp_path, "plant.png", "plant_seed2.png", "plant_seed2_seed7.png", "v1.5.png", "Cat.png", "seed1/v1.5_seed2.png"
     )
-    found = find_outcomes("mine", tmp_path, edits)
-    assert [(one.edit_id, one.seed) for one in found.outcomes if one.image] == [
+    result = find_outcomes("mine", tmp_path, edits)
+    assert [(one.edit_id, one.seed) for one in result.outcomes if one.image] == [
         ("plant", 0), ("plant_seed2", 0), ("plant_seed2", 7), ("v1.5", 0), ("Cat", 0),
     ]  # fmt: skip
-    assert found.unexpected == ("seed1/v1.5_seed2.png",)
+    assert result.unexpected == ("seed1/v1.5_seed2.png",)
 
 
 def test_a_file_never_serves_two_edits(tmp_path: Path) -> None:
@@ -478,12 +478,12 @@ def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.png")).write_bytes(PNG)
     names = ("e", "in", "out", "broken", "deep")
     edits = [make_edit(name, key=f"../{name}", image_path=f"{tmp_path}/secret.png") for name in names]
-    found = find_outcomes("mine", folder, edits)
-    assert files(found, folder) == {"e": "e.png", "in": "in.png"}
-    assert {fault.where for fault in found.faults if fault.kind == "link"} == {"out.png", "broken.png", "loop"}
-    assert ("unlisted", "1/2/3/4/5/6") in rows(found)
-    assert "red\\x1b[2J.png" in found.unexpected
-    assert found.sentence("mine").encode("utf-8").isascii()
+    result = find_outcomes("mine", folder, edits)
+    assert files(result, folder) == {"e": "e.png", "in": "in.png"}
+    assert {fault.where for fault in result.faults if fault.kind == "link"} == {"out.png", "broken.png", "loop"}
+    assert ("unlisted", "1/2/3/4/5/6") in rows(result)
+    assert "red\\x1b[2J.png" in result.unexpected
+    assert result.sentence("mine").encode("utf-8").isascii()
     for layout in ("imgedit", "pie_bench"):
         with pytest.raises(BadInputError, match="holds no images"):
             find_outcomes("mine", folder, edits, layout)
@@ -493,14 +493,14 @@ def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -
 @pytest.mark.parametrize("stored", [unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")])
 def test_letters_in_one_or_two_characters(asked: str, stored: str, tmp_path: Path) -> None:
     edit = make_edit("e", key=f"{asked}-key", task=asked, language="en")
-    found = find_outcomes("mine", write(tmp_path, f"fullset/{stored}/en/{stored}-key.png"), [edit])
-    assert (found.present, found.faults) == (1, ())
+    result = find_outcomes("mine", write(tmp_path, f"fullset/{stored}/en/{stored}-key.png"), [edit])
+    assert (result.present, result.faults) == (1, ())
 
 
 def test_edits_that_lack_what_a_layout_needs_are_told(tmp_path: Path) -> None:
     edits = [make_edit("a", image_id=9, to="red"), make_edit("b", image_id=9, to="blue"), make_edit("c")]
-    found = find_outcomes("mine", write(tmp_path, "color/9/red.png", "color/9/blue.png"), edits)
-    assert [outcome.absence for outcome in found.outcomes if outcome.absence] == [
+    result = find_outcomes("mine", write(tmp_path, "color/9/red.png", "color/9/blue.png"), edits)
+    assert [outcome.absence for outcome in result.outcomes if outcome.absence] == [
         "the edit has no image_id and to, which the EditVal layout needs"
     ]
     assert find_outcomes("mine", write(tmp_path), []).outcomes == ()
@@ -548,19 +548,19 @@ def test_many_files_take_seconds(tmp_path: Path) -> None:
     edits = [make_edit(f"e{n}", image_id=n, to="light blue", key=f"k{n}") for n in range(5_000)]
     write(tmp_path, *(f"color/{n}/light_blue.png" for n in range(4_000)))
     begun = time.process_time()
-    found = find_outcomes("mine", tmp_path, edits)
-    assert (found.present, len(found.faults)) == (4_000, 1_000)
+    result = find_outcomes("mine", tmp_path, edits)
+    assert (result.present, len(result.faults)) == (4_000, 1_000)
     assert time.process_time() - begun < 5  # 100,000 files: 5 seconds when this was written
 
 
 def test_hatie_s_outcomes_begin_with_any_prefix(tmp_path: Path) -> None:
     edits = [make_edit(f"e{number}", id=number, target="cup") for number in (1, 23847, 30)]
-    found = find_outcomes("mine", write(tmp_path, "out_A_1.jpg", "out_A_23847.jpg", "out_B_1.jpg", "30.jpg"), edits)
-    assert found.layout == "hatie"
-    assert files(found, tmp_path) == {"e1": "out_A_1.jpg", "e23847": "out_A_23847.jpg"}
-    assert {fault.where: fault.kind for fault in found.faults} == {
+    result = find_outcomes("mine", write(tmp_path, "out_A_1.jpg", "out_A_23847.jpg", "out_B_1.jpg", "30.jpg"), edits)
+    assert result.layout == "hatie"
+    assert files(result, tmp_path) == {"e1": "out_A_1.jpg", "e23847": "out_A_23847.jpg"}
+    assert {fault.where: fault.kind for fault in result.faults} == {
         "e30": "missing",
         "30.jpg": "unmatched",
         "out_B_1.jpg": "unmatched",
     }
-    assert "no file 'out_A_30.png'" in next(each.absence for each in found.outcomes if each.absence)
+    assert "no file 'out_A_30.png'" in next(item.absence for item in result.outcomes if item.absence)

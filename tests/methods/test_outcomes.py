@@ -186,7 +186,7 @@ def test_a_list_may_name_edits_by_the_benchmark_s_own_keys_as_evalscope_s_does(t
 
     path = listed(tmp_path, *({"id": name, "image_path": f"{name}.png"} for name in ("k1", "k2", "k3")))
     outcomes = find_outcomes("mine", path, some)
-    assert [(each.edit_id, each.image and each.image.name) for each in outcomes.outcomes] == [
+    assert [(item.edit_id, item.image and item.image.name) for item in outcomes.outcomes] == [
         ("add-en-k1", "k1.png"),
         ("add-en-k2", None),  # two edits have the key
         ("add-cn-k2", None),

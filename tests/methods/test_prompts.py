@@ -487,12 +487,12 @@ def test_a_rewritten_prompt_keeps_the_original_instruction(tmp_path: Path, make_
     edit_benchmark(
         benchmark, method="copy", command="cp {source} {output}", prompts=file, out=tmp_path / "out", quiet=True
     )
-    found = find_outcomes("copy", tmp_path / "out", open_benchmark(benchmark).edits)
-    assert [(outcome.prompt, outcome.instruction, outcome.rewriter) for outcome in found.outcomes] == [
+    result = find_outcomes("copy", tmp_path / "out", open_benchmark(benchmark).edits)
+    assert [(outcome.prompt, outcome.instruction, outcome.rewriter) for outcome in result.outcomes] == [
         ("Make the sky blue.", "blue", "gpt"),
         ("Make the sky red.", "red", "gpt"),
     ]
-    assert "2 with a prompt rewritten by gpt" in found.sentence("copy")
+    assert "2 with a prompt rewritten by gpt" in result.sentence("copy")
 
 
 def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:

@@ -55,15 +55,15 @@ class Sees:
         places = np.array([place for _, place, _ in rows], np.int32)
         names = tuple(phrase for *_, phrase in rows)
         sure = np.array([fits for fits, *_ in rows], np.float32)
-        found = Detections(seen.boxes[places].reshape(-1, 4), sure, names, names, places).over(THRESHOLD)
-        return found.best_phrase_of_each_box() if compete else found
+        result = Detections(seen.boxes[places].reshape(-1, 4), sure, names, names, places).over(THRESHOLD)
+        return result.best_phrase_of_each_box() if compete else result
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        found = await self.detect(image, *phrases)
+        result = await self.detect(image, *phrases)
         masks = self._of(image).masks
         assert masks is not None
-        assert found.output_indices is not None
-        return Instances(found, masks[found.output_indices])
+        assert result.output_indices is not None
+        return Instances(result, masks[result.output_indices])
 
     def _of(self, image: Pixels) -> Seen:
         return self._seen["source" if image is self._item.source else "edited"]

@@ -153,6 +153,6 @@ def test_no_reading_gives_more_than_one_row() -> None:
     """The page states how many were tried."""
     tried = [rows_reached(metric, column) for column, metric in enumerate((bleus, rouges, meteors))]
 
-    assert [len(each) for each in tried] == [756, 864, 350]
-    assert all(sum(rows) <= 1 for each in tried for rows in each)
-    assert [[sum(rows[row] for rows in each) > 0 for row in range(3)] for each in tried] == REACHED
+    assert [len(item) for item in tried] == [756, 864, 350]
+    assert all(sum(rows) <= 1 for item in tried for rows in item)
+    assert [[sum(rows[row] for rows in item) > 0 for row in range(3)] for item in tried] == REACHED

@@ -48,7 +48,7 @@ class Sees:
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         rows = sorted((row for phrase in phrases for row in self.boxes.get(phrase, ())), reverse=True)
         boxes = np.array([box for _, box in rows], np.float32).reshape(-1, 4)
-        sure, words = np.array([each for each, _ in rows], np.float32), phrases[:1] * len(rows)
+        sure, words = np.array([entry for entry, _ in rows], np.float32), phrases[:1] * len(rows)
         masks = np.array([outline(box) for _, box in rows], np.bool_).reshape(-1, SIDE, SIDE)
         return Instances(Detections(boxes, sure, words, words), masks)
 
@@ -118,7 +118,7 @@ def random_scene(number: int) -> tuple[str, Item, Sees, dict[str, Box]]:
         asked |= {"anchor": "suitcase-1", "anchor_class": "suitcase", "anchor_others": ["suitcase-2"]}
         asked |= {"words": "to the left of", "relation": "left", "places": places}
     coarse = draw.integers(0, 256, (2, 8, 8, 3), dtype=np.uint8)
-    source, other = (cv2.resize(each, (SIDE, SIDE), interpolation=cv2.INTER_NEAREST) for each in coarse)
+    source, other = (cv2.resize(entry, (SIDE, SIDE), interpolation=cv2.INTER_NEAREST) for entry in coarse)
     edited = source.copy()
     for box in (boxes["cat-1"], random_box(draw)):
         edited = np.where(outline(box)[..., None], other, edited)
@@ -129,7 +129,7 @@ def random_scene(number: int) -> tuple[str, Item, Sees, dict[str, Box]]:
         for box in (near_to(draw, boxes[own]), near_to(draw, boxes[second]), random_box(draw)):
             if draw.random() < 0.5:
                 seen[phrase].append((float(draw.uniform(0.2, 1)), box))
-    objects = {each: Rectangle(*box) for each, box in boxes.items()}
+    objects = {entry: Rectangle(*box) for entry, box in boxes.items()}
     fields = {"type": TASKS[kind], "objects": objects, "extras": {"unibench": asked}}
     return kind, item_of(fields, source, edited), Sees(seen), boxes
 

@@ -90,10 +90,10 @@ def test_stamps_and_keys_come_back(make_record: Make) -> None:
     both = replace(make_record("a", source_image=here, edited_image=there), reference_image=here)
     absent = make_record("b", source_image=here)
 
-    found = list(tables.iter_stamps(tables.scores_table([both.to_dict(), absent.to_dict()])))
+    result = list(tables.iter_stamps(tables.scores_table([both.to_dict(), absent.to_dict()])))
 
     as_files = (ImageStamp("/a.png", 10, 20), ImageStamp("/b.png", 30, 40), ImageStamp("/a.png", 10, 20))
-    assert found == [(both.key, as_files), (absent.key, (as_files[0], None, None))]
+    assert result == [(both.key, as_files), (absent.key, (as_files[0], None, None))]
 
 
 def test_columns_of_before_ground_truth_was_recorded_can_be_read(make_record: Make, tmp_path: Path) -> None:

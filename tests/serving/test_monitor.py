@@ -52,10 +52,10 @@ def test_an_error_of_the_editor_costs_that_outcome_alone(benchmark: Path, tmp_pa
         return image
 
     with editgauge.Monitor(benchmark, out=tmp_path / "eval", limit=3, protocol=["preservation"], log_to=[]) as monitor:
-        found = monitor.evaluate(1, moody)
+        result = monitor.evaluate(1, moody)
 
-    assert found.failures == {"edit-001": "RuntimeError: out of memory"}
-    assert (found.scores["preservation/ssim"].scored, found.scores["preservation/ssim"].unscored) == (2, 1)
+    assert result.failures == {"edit-001": "RuntimeError: out of memory"}
+    assert (result.scores["preservation/ssim"].scored, result.scores["preservation/ssim"].unscored) == (2, 1)
 
 
 def test_a_pipeline_is_scored_every_so_many_steps_on_one_process(benchmark: Path, tmp_path: Path) -> None:
@@ -122,11 +122,14 @@ def test_mlflow_gets_names_that_it_accepts_and_the_sheet(
                     8, {"editgauge/editval/context[dinov2-s14]": 0.5}, monitor.folder / "step-00000007/sheet.png"
                 )
     stored = mlflow.MlflowClient()
-    assert [each.step for each in stored.get_metric_history(active.info.run_id, "editgauge/preservation/ssim")] == [7]
+    assert [
+        list_artifact.step
+        for list_artifact in stored.get_metric_history(active.info.run_id, "editgauge/preservation/ssim")
+    ] == [7]
     assert stored.get_run(active.info.run_id).data.metrics["editgauge/editval/context:dinov2-s14"] == 0.5
-    assert [each.path for each in stored.list_artifacts(active.info.run_id, "editgauge/step-00000007")] == [
-        "editgauge/step-00000007/sheet.png"
-    ]
+    assert [
+        list_artifact.path for list_artifact in stored.list_artifacts(active.info.run_id, "editgauge/step-00000007")
+    ] == ["editgauge/step-00000007/sheet.png"]
 
 
 def test_weights_and_biases_gets_numbers_and_the_sheet(

@@ -23,7 +23,7 @@ OPTIONS = ScorerOptions(protocol=["preservation"])
 
 
 def request_of(before: Pixels, after: Pixels, **fields: Any) -> ScoreRequest:
-    pictures = [base64.b64encode(png_bytes(each)).decode() for each in (before, after)]
+    pictures = [base64.b64encode(png_bytes(item)).decode() for item in (before, after)]
     return ScoreRequest(sources=pictures[:1], outcome=pictures[1], instruction="Make it darker.", **fields)
 
 
@@ -39,7 +39,7 @@ def scored_by_one_process(work: Callable[[ScoreService], Awaitable[T]]) -> T:
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "editgauge.serving._worker" in " ".join(each.cmdline())]
+    return [item for item in psutil.Process().children() if "editgauge.serving._worker" in " ".join(item.cmdline())]
 
 
 def test_a_process_gives_the_scores_of_the_same_call_and_refuses_what_is_no_image(photo: Pixels) -> None:
@@ -51,7 +51,7 @@ def test_a_process_gives_the_scores_of_the_same_call_and_refuses_what_is_no_imag
 
     good, bad = scored_by_one_process(work)
 
-    assert [(each.name, each.value) for each in good.result.scores] == [(each.name, each.value) for each in here]
+    assert [(score.name, score.value) for score in good.result.scores] == [(score.name, score.value) for score in here]
     assert "not an image" in bad.error.detail
     assert not children()
 
@@ -105,7 +105,7 @@ def test_outcomes_of_a_source_go_to_one_process_unless_it_is_much_busier() -> No
     scoring._processes = [Process(), Process()]  # type: ignore[list-item]
 
     known = scoring._process_for("a source")
-    [other] = [each for each in scoring._processes if each is not known]
+    [other] = [item for item in scoring._processes if item is not known]
     assert scoring._process_for("a source") is known
     busy(known, 1)
     assert scoring._process_for("another source") is other  # which is idle

@@ -111,9 +111,9 @@ def test_pearson_does_not_see_scale_and_shift(pair: Numbers, scale: float, shift
 
 def test_choices_by_hand() -> None:
     """Right, wrong, right, and a tie."""
-    found = choice_agreement([0.9, 0.2, 0.1, 0.5], [0.1, 0.4, 0.3, 0.5], [True, True, False, True])
-    assert found.value == (1 + 0 + 1 + 0.5) / 4
-    assert (found.n, found.clusters) == (4, 4)
+    result = choice_agreement([0.9, 0.2, 0.1, 0.5], [0.1, 0.4, 0.3, 0.5], [True, True, False, True])
+    assert result.value == (1 + 0 + 1 + 0.5) / 4
+    assert (result.n, result.clusters) == (4, 4)
     assert choice_agreement([], [], []).reason == "no choice has both scores"
 
 
@@ -126,7 +126,7 @@ def test_naming_the_two_in_the_other_order_changes_nothing() -> None:
 def test_verdicts_are_those_of_scikit_learn() -> None:
     random = np.random.default_rng(8)
     called, good = random.random((2, 50)) < [[0.3], [0.6]]
-    found = binary_rates(called, good)
+    result = binary_rates(called, good)
     expected = {
         "balanced_accuracy": balanced_accuracy_score(good, called),
         "precision": precision_score(good, called),
@@ -135,7 +135,7 @@ def test_verdicts_are_those_of_scikit_learn() -> None:
         "negative_predictive_value": precision_score(~good, ~called),
     }
     for name, number in expected.items():
-        told: Estimate = getattr(found, name)
+        told: Estimate = getattr(result, name)
         assert told.value == pytest.approx(number)
         assert told.low is not None
         assert told.high is not None
@@ -143,15 +143,15 @@ def test_verdicts_are_those_of_scikit_learn() -> None:
 
 
 def test_verdicts_that_cannot_be_told_say_why() -> None:
-    found = binary_rates([True, True, False], [True, True, True])
-    assert value(found.recall) == pytest.approx(2 / 3)
-    assert (found.balanced_accuracy.value, found.balanced_accuracy.reason) == (
+    result = binary_rates([True, True, False], [True, True, True])
+    assert value(result.recall) == pytest.approx(2 / 3)
+    assert (result.balanced_accuracy.value, result.balanced_accuracy.reason) == (
         None,
         "people rate all outcomes the same",
     )
-    assert (found.specificity.value, found.specificity.reason) == (None, "people call none bad")
-    assert value(found.precision) == 1
-    assert value(found.negative_predictive_value) == 0
+    assert (result.specificity.value, result.specificity.reason) == (None, "people call none bad")
+    assert value(result.precision) == 1
+    assert value(result.negative_predictive_value) == 0
 
 
 def test_levels_can_disagree_entirely() -> None:
@@ -168,16 +168,16 @@ def test_levels_can_disagree_entirely() -> None:
 
 
 def test_a_part_without_an_answer_is_not_in_the_average() -> None:
-    found = within(PEARSON, [1, 2, 3, 1, 1, 1], [1, 2, 3, 1, 2, 3], np.repeat(["told", "flat"], 3))
-    assert found.average.value == pytest.approx(1)
-    assert found.average.n == 3
-    assert (found.parts["flat"].value, found.parts["flat"].reason) == (None, "all scores are equal")
+    result = within(PEARSON, [1, 2, 3, 1, 1, 1], [1, 2, 3, 1, 2, 3], np.repeat(["told", "flat"], 3))
+    assert result.average.value == pytest.approx(1)
+    assert result.average.n == 3
+    assert (result.parts["flat"].value, result.parts["flat"].reason) == (None, "all scores are equal")
 
 
 def test_an_average_of_nothing_says_why() -> None:
-    found = within(PEARSON, [1, 1, 1, 1], [1, 2, 3, 1], np.array(["a", "a", "a", "b"]))
-    assert found.average.value is None
-    assert found.average.reason == "all scores are equal; fewer than 3 pairs"
+    result = within(PEARSON, [1, 1, 1, 1], [1, 2, 3, 1], np.array(["a", "a", "a", "b"]))
+    assert result.average.value is None
+    assert result.average.reason == "all scores are equal; fewer than 3 pairs"
 
 
 def test_fisher_s_average_is_drawn_towards_the_strong() -> None:
@@ -193,5 +193,5 @@ def test_fisher_s_average_is_drawn_towards_the_strong() -> None:
 
 
 def test_two_methods_are_no_system_level() -> None:
-    found = between(PEARSON, [1, 2, 3, 4], [1, 2, 3, 4], np.array(["a", "a", "b", "b"]))
-    assert (found.value, found.n, found.reason) == (None, 2, "fewer than 3 pairs")
+    result = between(PEARSON, [1, 2, 3, 4], [1, 2, 3, 4], np.array(["a", "a", "b", "b"]))
+    assert (result.value, result.n, result.reason) == (None, 2, "fewer than 3 pairs")

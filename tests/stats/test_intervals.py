@@ -68,9 +68,9 @@ def test_no_interval_has_zero_width_unless_nothing_could_vary() -> None:
 
 def test_intervals_stay_inside_the_scale() -> None:
     values = np.array([0.0, 0.02, 0.0, 0.01, 0.9, 0.03, 0.0, 0.01, 0.0, 0.0, 0.7, 0.0])
-    found = clustered_mean(values, own(values), scale=(0.0, 1.0))
-    assert found.low == 0
-    assert found.method == STUDENT
+    result = clustered_mean(values, own(values), scale=(0.0, 1.0))
+    assert result.low == 0
+    assert result.method == STUDENT
     assert clustered_mean(values, own(values)).low < 0  # type: ignore[operator]
 
 
@@ -88,16 +88,16 @@ def test_the_interval_of_normal_values_is_about_that_of_student() -> None:
 
     numbers = np.random.default_rng(8).normal(size=40)
     other = ttest_1samp(numbers, 0).confidence_interval(0.95)
-    found = clustered_mean(numbers, own(numbers))
-    assert (found.low, found.high) == pytest.approx((other.low, other.high), abs=0.03)
+    result = clustered_mean(numbers, own(numbers))
+    assert (result.low, result.high) == pytest.approx((other.low, other.high), abs=0.03)
 
 
 def test_a_skewed_score_has_more_room_on_its_long_side() -> None:
     numbers = np.random.default_rng(5).exponential(size=30)
-    found = clustered_mean(numbers, own(numbers))
-    assert found.high is not None
-    assert found.low is not None
-    assert found.high - found.value > 1.05 * (found.value - found.low)
+    result = clustered_mean(numbers, own(numbers))
+    assert result.high is not None
+    assert result.low is not None
+    assert result.high - result.value > 1.05 * (result.value - result.low)
 
 
 @given(st.floats(-5, 5), st.floats(-1.5, 1.5), st.integers(5, 50))
@@ -162,7 +162,7 @@ def test_scaling_and_shifting_the_scores_does_the_same_to_the_interval(
     numbers: Numbers, scale: float, shift: float
 ) -> None:
     clusters = np.arange(len(numbers)) // 2
-    plain, moved = (clustered_mean(each, clusters) for each in (numbers, numbers * scale + shift))
+    plain, moved = (clustered_mean(item, clusters) for item in (numbers, numbers * scale + shift))
 
     assert moved.value == pytest.approx(plain.value * scale + shift, abs=1e-8)
     if plain.low is None or plain.high is None:
@@ -197,9 +197,9 @@ def test_copies_of_a_score_add_no_certainty_when_they_share_a_source() -> None:
 
 
 def test_a_large_cluster_weighs_by_its_size() -> None:
-    found = clustered_mean(np.array([1.0, 0.0, 0.0, 0.0]), np.array(["a", "b", "b", "b"]))
+    result = clustered_mean(np.array([1.0, 0.0, 0.0, 0.0]), np.array(["a", "b", "b", "b"]))
 
-    assert found.value == 0.25
+    assert result.value == 0.25
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -210,8 +210,8 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         sizes = random.integers(1, 6, size=40)
         clusters = np.repeat(np.arange(40), sizes)
         numbers = random.normal(size=40)[clusters] + random.normal(size=len(clusters))
-        found = clustered_mean(numbers, clusters)
-        covered += found.low is not None and found.high is not None and found.low <= 0 <= found.high
+        result = clustered_mean(numbers, clusters)
+        covered += result.low is not None and result.high is not None and result.low <= 0 <= result.high
 
     assert 0.88 <= covered / 300 <= 0.99
 
@@ -257,24 +257,24 @@ UNIT = Limits(0.0, 1.0, declared=True)
 @pytest.mark.parametrize(("better", "worst", "best"), [(True, 0.3, 0.7), (False, 0.7, 0.3)])
 def test_by_hand(better: bool, worst: float, best: float) -> None:
     """(0.2 + 0.9 + 0.4 + 2 x 0) / 5, and with 2 x 1."""
-    found = bounds(ScoreSpec("x", better, (0, 1)), np.array([0.2, 0.9, 0.4]), {"crashed": 1, "refused": 1}, UNIT)
-    assert found is not None
-    assert (found.worst, found.best) == pytest.approx((worst, best))
-    assert (found.scored, found.missing) == (3, 2)
+    result = bounds(ScoreSpec("x", better, (0, 1)), np.array([0.2, 0.9, 0.4]), {"crashed": 1, "refused": 1}, UNIT)
+    assert result is not None
+    assert (result.worst, result.best) == pytest.approx((worst, best))
+    assert (result.scored, result.missing) == (3, 2)
 
 
 def test_edits_that_the_score_was_never_meant_for_do_not_widen_it() -> None:
     spec = ScoreSpec("x", True, (0, 1))
-    found = bounds(spec, np.array([0.5]), {"not_applicable": 7, "no_rule": 3}, UNIT)
-    assert found is not None
-    assert (found.worst, found.best, found.missing) == (0.5, 0.5, 0)
+    result = bounds(spec, np.array([0.5]), {"not_applicable": 7, "no_rule": 3}, UNIT)
+    assert result is not None
+    assert (result.worst, result.best, result.missing) == (0.5, 0.5, 0)
     assert bounds(spec, np.array([]), {"no_rule": 3}, UNIT) is None
 
 
 def test_without_any_score_everything_is_possible() -> None:
-    found = bounds(ScoreSpec("x", True, (0, 1)), np.array([]), {"crashed": 4}, UNIT)
-    assert found is not None
-    assert (found.worst, found.best) == (0, 1)
+    result = bounds(ScoreSpec("x", True, (0, 1)), np.array([]), {"crashed": 4}, UNIT)
+    assert result is not None
+    assert (result.worst, result.best) == (0, 1)
 
 
 def test_a_range_without_an_end_takes_the_extremes_seen() -> None:
@@ -303,11 +303,11 @@ def test_every_cell_of_a_summary_has_them(
         make_record("b", {"gain": "crashed", "loss": "not_applicable"}, place=1),
         make_record("c", {"gain": 1.0, "loss": 0.1}, place=2, edit_type="size"),
     )
-    cells = {(each.spec.name, each.edit_type): each.bounds for each in summarize(Run.open(folder))}
-    found = {key: (each.worst, each.best) for key, each in cells.items() if each}
-    assert found["gain", "color"] == pytest.approx((0.25, 0.75))
-    assert found["gain", ALL] == pytest.approx((0.5, 2.5 / 3))
-    assert found["loss", ALL] == pytest.approx((0.3, 0.3))
+    cells = {(item.spec.name, item.edit_type): item.bounds for item in summarize(Run.open(folder))}
+    result = {key: (item.worst, item.best) for key, item in cells.items() if item}
+    assert result["gain", "color"] == pytest.approx((0.25, 0.75))
+    assert result["gain", ALL] == pytest.approx((0.5, 2.5 / 3))
+    assert result["loss", ALL] == pytest.approx((0.3, 0.3))
 
 
 SCALES = [(0.0, 1.0), (0.0, 3.0), (1.0, 5.0), (-1.0, 1.0), (0.0, 100.0), (0.0, np.inf), (-np.inf, np.inf)]

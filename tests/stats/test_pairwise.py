@@ -24,14 +24,14 @@ def table(*columns: list[float], better: bool = True) -> list[str]:
     """A column of scores per method, a row per source image."""
     values = np.array(columns).T
     sources, methods = values.shape
-    found = rank_methods(
+    result = rank_methods(
         values.ravel(),
         np.tile(np.arange(methods), sources),
         *[np.repeat(np.arange(sources), methods)] * 2,
         higher_is_better=better,
         scale=(0.0, 1.0),
     )
-    return [str(each) for each in found]
+    return [str(item) for item in result]
 
 
 def test_clear_places() -> None:
@@ -49,8 +49,8 @@ def test_methods_that_do_the_same_share_a_place_and_may_have_either() -> None:
 def test_a_difference_that_never_varies_is_significant_when_unseen_images_could_not_undo_it() -> None:
     """Of 14 images that agree, up to a fifth of all others may not."""
     some = [0.7, 0.5, 0.6, 0.9, 0.8, 0.6, 0.8] * 2
-    assert table(some, [each - 0.4 for each in some]) == ["1 [1-1]", "2 [2-2]"]
-    assert table(some, [each - 0.1 for each in some]) == ["1 [1-2]", "2 [1-2]"]
+    assert table(some, [item - 0.4 for item in some]) == ["1 [1-1]", "2 [2-2]"]
+    assert table(some, [item - 0.1 for item in some]) == ["1 [1-2]", "2 [1-2]"]
 
 
 def test_pairing_by_source_image_tells_methods_apart_that_their_means_do_not() -> None:
@@ -73,8 +73,8 @@ def test_one_method_and_none() -> None:
 def test_the_place_lies_in_its_interval_and_intervals_in_the_field(methods: int, sources: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     values, who = random.choice(5, size=methods * sources) / 4, np.tile(np.arange(methods), sources)
-    for each in rank_methods(values, who, *[np.repeat(np.arange(sources), methods)] * 2):
-        assert 1 <= each.low <= each.value <= each.high <= each.methods == methods
+    for rank_method in rank_methods(values, who, *[np.repeat(np.arange(sources), methods)] * 2):
+        assert 1 <= rank_method.low <= rank_method.value <= rank_method.high <= rank_method.methods == methods
 
 
 def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:
@@ -88,19 +88,19 @@ def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Calla
             records.append(
                 make_record(f"e{place}", scores, method=method, place=place, source=f"{place}", edit_type=kind)
             )
-    found = RunTests(Run.open(make_run(*records))).ranks(["color", "size", ALL])
-    assert str(found["toy", "gain", "color", "mine"]) == "1 [1-1]"
-    assert found["toy", "gain", "size", "mine"].high == 2
-    assert str(found["toy", "gain", ALL, "theirs"]) == "2 [2-2]"
-    assert str(found["toy", "loss", ALL, "mine"]) == "1 [1-1]"
-    assert ("toy", "loss", ALL, "theirs") not in found
+    result = RunTests(Run.open(make_run(*records))).ranks(["color", "size", ALL])
+    assert str(result["toy", "gain", "color", "mine"]) == "1 [1-1]"
+    assert result["toy", "gain", "size", "mine"].high == 2
+    assert str(result["toy", "gain", ALL, "theirs"]) == "2 [2-2]"
+    assert str(result["toy", "loss", ALL, "mine"]) == "1 [1-1]"
+    assert ("toy", "loss", ALL, "theirs") not in result
 
 
 def test_a_method_with_scores_of_a_single_source_image_is_not_placed_for_sure() -> None:
     values = np.concatenate([np.random.default_rng(3).uniform(0, 0.1, size=20), [0.9]])
-    found = rank_methods(values, np.array(["a"] * 20 + ["b"]), *[np.append(np.arange(20), 0)] * 2)
-    assert [(each.low, each.high) for each in found] == [(1, 2), (1, 2)]
-    assert [each.value for each in found] == pytest.approx([2, 1])
+    result = rank_methods(values, np.array(["a"] * 20 + ["b"]), *[np.append(np.arange(20), 0)] * 2)
+    assert [(item.low, item.high) for item in result] == [(1, 2), (1, 2)]
+    assert [item.value for item in result] == pytest.approx([2, 1])
 
 
 def credits_of(only_first: int, only_second: int, both: int) -> tuple[Numbers, Numbers]:
@@ -112,12 +112,12 @@ def credits_of(only_first: int, only_second: int, both: int) -> tuple[Numbers, N
 @pytest.mark.parametrize(("only_first", "only_second"), [(9, 1), (12, 5), (6, 6), (3, 0)])
 def test_with_one_question_per_image_it_is_mcnemars_exact_test(only_first: int, only_second: int) -> None:
     first, second = credits_of(only_first, only_second, both=10)
-    found = paired_difference(first, second, np.arange(first.size))
+    result = paired_difference(first, second, np.arange(first.size))
     exact = stats.binomtest(only_first, only_first + only_second).pvalue
-    assert found is not None
-    assert found.p == pytest.approx(exact)
-    assert (found.only_first, found.only_second) == (only_first, only_second)
-    assert found.difference.value == pytest.approx((only_first - only_second) / first.size)
+    assert result is not None
+    assert result.p == pytest.approx(exact)
+    assert (result.only_first, result.only_second) == (only_first, only_second)
+    assert result.difference.value == pytest.approx((only_first - only_second) / first.size)
 
 
 def test_questions_of_one_image_are_no_further_evidence() -> None:
@@ -134,9 +134,9 @@ def test_questions_of_one_image_are_no_further_evidence() -> None:
 
 def test_only_what_both_can_answer_counts() -> None:
     first, second = np.array([1.0, np.nan, 0.5]), np.array([np.nan, 1.0, 0.0])
-    found = paired_difference(first, second, np.arange(3))
-    assert found is not None
-    assert (found.difference.n, found.only_first, found.only_second, found.p) == (1, 1, 0, None)
+    result = paired_difference(first, second, np.arange(3))
+    assert result is not None
+    assert (result.difference.n, result.only_first, result.only_second, result.p) == (1, 1, 0, None)
     assert paired_difference(first[:2], second[:2], np.arange(2)) is None
 
 
@@ -169,19 +169,19 @@ credit = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1
 @given(credit)
 def test_the_four_cases_are_all_there_are(earned: list[tuple[float, float]]) -> None:
     first, second = np.array(earned).T
-    found = complementarity(first, second)
-    four = [found.both, found.only_first, found.only_second, found.neither]
-    assert sum(each.value for each in four) == pytest.approx(1)
-    assert found.both.value + found.only_first.value == pytest.approx(first.mean())
-    assert found.both.value + found.only_second.value == pytest.approx(second.mean())
-    assert found.oracle.value >= max(first.mean(), second.mean()) - 1e-12
+    result = complementarity(first, second)
+    four = [result.both, result.only_first, result.only_second, result.neither]
+    assert sum(item.value for item in four) == pytest.approx(1)
+    assert result.both.value + result.only_first.value == pytest.approx(first.mean())
+    assert result.both.value + result.only_second.value == pytest.approx(second.mean())
+    assert result.oracle.value >= max(first.mean(), second.mean()) - 1e-12
 
 
 def test_an_evaluator_adds_nothing_to_itself() -> None:
-    found = complementarity([1, 0, 1, 1], [1, 0, 1, 1], average=[1, 0, 1, 1])
-    assert (found.only_first.value, found.only_second.value, found.oracle.value) == (0, 0, 0.75)
-    assert found.average is not None
-    assert found.average.value == 0.75
+    result = complementarity([1, 0, 1, 1], [1, 0, 1, 1], average=[1, 0, 1, 1])
+    assert (result.only_first.value, result.only_second.value, result.oracle.value) == (0, 0, 0.75)
+    assert result.average is not None
+    assert result.average.value == 0.75
 
 
 def test_lists_of_two_lengths_are_refused() -> None:
@@ -206,7 +206,7 @@ def test_two_scores_that_know_different_things_are_better_together(
     chosen = agree(make_run(*records), choices=tmp_path / "choices.jsonl").choice_scores
     assert chosen is not None
     (pair,) = chosen.pairs
-    shares = {f"{each.protocol}/{each.spec.name}": each.share.value for each in chosen.scores if each.share}
+    shares = {f"{score.protocol}/{score.spec.name}": score.share.value for score in chosen.scores if score.share}
     assert pair.average is not None
     assert pair.average.value > 0.95 > max(shares.values()) > 0.6
     assert pair.neither.value == 0, "what both get wrong, people would have to get wrong too"

@@ -26,12 +26,12 @@ EXAMPLE = np.array(
 
 @pytest.mark.parametrize(("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_krippendorff_s_own_example(scale: Scale, alpha: float) -> None:
-    found = krippendorff(EXAMPLE, scale)
-    assert found.value == pytest.approx(alpha, abs=0.0005)
-    assert found.n == 11, "one unit has a single answer, and tells nothing of agreement"
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < alpha < found.high
+    result = krippendorff(EXAMPLE, scale)
+    assert result.value == pytest.approx(alpha, abs=0.0005)
+    assert result.n == 11, "one unit has a single answer, and tells nothing of agreement"
+    assert result.low is not None
+    assert result.high is not None
+    assert result.low < alpha < result.high
 
 
 def direct(answers: Numbers, scale: Scale) -> float:
@@ -83,11 +83,11 @@ def test_units_of_one_source_are_drawn_together() -> None:
 
 
 def test_panels_by_hand() -> None:
-    found = panel(np.array([[1, 1, 1], [2, 2, 3], [1, 2, 3], [1, 2, math.nan], [5, math.nan, math.nan]]))
-    assert found is not None
-    assert (found.majority.value, found.full_agreement.value, found.without_majority) == (0.5, 0.25, 2)
-    assert found.modal_share.value == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 / 2) / 4)
-    assert found.majority.n == 4
+    result = panel(np.array([[1, 1, 1], [2, 2, 3], [1, 2, 3], [1, 2, math.nan], [5, math.nan, math.nan]]))
+    assert result is not None
+    assert (result.majority.value, result.full_agreement.value, result.without_majority) == (0.5, 0.25, 2)
+    assert result.modal_share.value == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 / 2) / 4)
+    assert result.majority.n == 4
     assert panel([[1, math.nan]]) is None
 
 
@@ -107,11 +107,11 @@ def test_it_is_what_the_truth_itself_reaches() -> None:
     random = np.random.default_rng(0)
     truth = random.normal(size=2_000)
     answers = truth[:, None] + random.normal(size=(2_000, 3)) * 0.8 + np.array([0.0, 1.0, -2.0])
-    found = ceiling(answers)
+    result = ceiling(answers)
     one = np.mean([np.corrcoef(truth, answers[:, rater])[0, 1] for rater in range(3)])
     both = np.corrcoef(truth, answers.mean(axis=1))[0, 1]
-    assert found.with_one_rater.value == pytest.approx(one, abs=0.02)
-    assert found.with_their_mean.value == pytest.approx(both, abs=0.02)
+    assert result.with_one_rater.value == pytest.approx(one, abs=0.02)
+    assert result.with_their_mean.value == pytest.approx(both, abs=0.02)
     answers[random.random(answers.shape) < 0.2] = np.nan
     assert ceiling(answers).with_one_rater.value == pytest.approx(one, abs=0.03)
 

@@ -99,8 +99,8 @@ def test_what_all_gave_up_is_not_asked_unless_somebody_asks_again() -> None:
         ask, backend = Ask(), Doubler(batch=2)
         questions = [asyncio.ensure_future(ask(backend, number, number)) for number in (1, 2, 3, 4, 5)]
         await asyncio.sleep(0)  # 1 and 2 are under way, the rest waits for them
-        for each in questions[1:4]:
-            each.cancel()
+        for question in questions[1:4]:
+            question.cancel()
         again = asyncio.ensure_future(ask(backend, 3, 3))
         results = await asyncio.gather(questions[0], questions[4], again)
         return backend, results
@@ -123,8 +123,8 @@ def test_items_that_ask_again_meet_in_the_next_batch() -> None:
 
     async def item(number: int) -> int:
         async def deeper() -> int:
-            (found,) = await asyncio.gather(ask(backend, number, number))
-            return int(found)
+            (result,) = await asyncio.gather(ask(backend, number, number))
+            return int(result)
 
         (once,) = await asyncio.gather(deeper())
         return int(await ask(backend, -once, -once))
@@ -166,19 +166,19 @@ def test_a_slow_judge_never_holds_detections_back() -> None:
                 judge.may_answer.set()
             return twice, await verdict
 
-        found = await asyncio.wait_for(asyncio.gather(*(item(number) for number in range(12))), 20)
-        return found, judge.most
+        result = await asyncio.wait_for(asyncio.gather(*(item(number) for number in range(12))), 20)
+        return result, judge.most
 
-    found, most = asyncio.run(scene())
-    assert found[3] == (212, "I like edit 3")
+    result, most = asyncio.run(scene())
+    assert result[3] == (212, "I like edit 3")
     assert most == 2, "a service is asked by so many at once as it allows"
 
 
 def test_an_error_reaches_those_who_asked_and_no_one_else() -> None:
     backend = Doubler(batch=4)
-    found = numbers(backend, [11, 12, 13, 14, 15, 13])
-    assert [type(each) for each in found] == [int, int, ValueError, int, int, ValueError]
-    assert found[0] == 22
+    result = numbers(backend, [11, 12, 13, 14, 15, 13])
+    assert [type(entry) for entry in result] == [int, int, ValueError, int, int, ValueError]
+    assert result[0] == 22
     assert backend.batches[1:5] == [[11], [12], [13], [14]], "each alone, to find the one at fault"
 
 
@@ -214,8 +214,8 @@ def test_a_batch_that_does_not_fit_is_halved_and_the_size_is_remembered(shortage
 
 
 def test_one_request_that_does_not_fit_fails_alone() -> None:
-    (found,) = numbers(Doubler(fits=0), [1])
-    assert isinstance(found, MemoryError)
+    (result,) = numbers(Doubler(fits=0), [1])
+    assert isinstance(result, MemoryError)
 
 
 def test_an_answer_too_few_is_an_error_and_never_another_s_answer() -> None:
@@ -223,7 +223,7 @@ def test_an_answer_too_few_is_an_error_and_never_another_s_answer() -> None:
         def answer(self, group: Hashable, requests: Sequence[Request]) -> list[int]:
             return super().answer(group, requests)[1:]
 
-    assert {type(each) for each in numbers(Forgetful(), [1, 2, 3])} == {ValueError}
+    assert {type(entry) for entry in numbers(Forgetful(), [1, 2, 3])} == {ValueError}
 
 
 def test_heavy_functions_run_beside_the_event_loop() -> None:
@@ -243,8 +243,8 @@ def test_heavy_functions_run_beside_the_event_loop() -> None:
 )
 def test_whatever_is_asked_everyone_gets_their_own_answer(asked: list[tuple[int, int]], batch: int, fits: int) -> None:
     ask, backend = Ask(), Doubler(batch, fits)
-    found = together(*(ask(backend, pair, pair[0], pair[1]) for pair in asked))
-    for (number, _), answer in zip(asked, found, strict=True):
+    result = together(*(ask(backend, pair, pair[0], pair[1]) for pair in asked))
+    for (number, _), answer in zip(asked, result, strict=True):
         assert isinstance(answer, ValueError) if number == 13 else answer == 2 * number
     done = [number for _, batch in backend.asked for number in batch if len(batch) <= fits and 13 not in batch]
     assert sorted(done) == sorted(number for number, _ in {pair for pair in asked if pair[0] != 13})

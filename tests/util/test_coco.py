@@ -51,8 +51,8 @@ def test_all_forms_of_an_outline_give_the_same_mask(mask: BoolMask) -> None:
     counts = run_lengths(mask).counts
     assert (render_run_lengths(counts, width, height) == mask).all()
     for form in (counts, written(counts)):
-        found = CocoObject(1, "cat", (0, 0, 1, 1), {"size": [height, width], "counts": form}, True)
-        assert (found.render(width, height) == mask).all()
+        result = CocoObject(1, "cat", (0, 0, 1, 1), {"size": [height, width], "counts": form}, True)
+        assert (result.render(width, height) == mask).all()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_a_file_says(toys: CocoFiles) -> None:
     coco = read_coco(toys.instances, toys.captions)
     first = coco.images[0]
     assert (first.file, first.license, first.captions) == ("000000000001.jpg", "Attribution License", (CAPTION,))
-    assert [each.class_ for each in first.objects] == ["cat", "suitcase", "bird"]
+    assert [item.class_ for item in first.objects] == ["cat", "suitcase", "bird"]
     assert coco.classes["cat"] == "animal"
     assert coco.together["cat"] == {"suitcase": 3, "bird": 3}
 

@@ -64,10 +64,10 @@ def test_a_second_belongs_to_the_innermost_span() -> None:
             time.sleep(2 * NAP)
         time.sleep(NAP)
     lasted = time.perf_counter() - began
-    found = spent(recording.snapshot())
-    assert set(found) == {("clip", "prepare"), ("clip", "forward")}
-    assert found["clip", "forward"][0] >= 2 * NAP
-    assert 2 * NAP <= found["clip", "prepare"][0] <= lasted - 2 * NAP
+    results = spent(recording.snapshot())
+    assert set(results) == {("clip", "prepare"), ("clip", "forward")}
+    assert results["clip", "forward"][0] >= 2 * NAP
+    assert 2 * NAP <= results["clip", "prepare"][0] <= lasted - 2 * NAP
     outer, inner = sorted(recording.snapshot()["traceEvents"], key=lambda event: -event["dur"])
     assert outer["ts"] <= inner["ts"]
     assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] + 1
@@ -135,13 +135,13 @@ def test_the_ask_layer_tells_queue_and_forward_apart() -> None:
         ask.close()
         return recording.snapshot()
 
-    found = spent(asyncio.run(main()))
-    waited, requests = found["sleepy", "queue"]
+    results = spent(asyncio.run(main()))
+    waited, requests = results["sleepy", "queue"]
     assert requests == 8
     assert waited > 0
-    assert found["sleepy", "forward"][1] == 2
-    assert found["sleepy", "forward"][0] >= 6 * NAP
-    assert found["sorted", "compute"][1] == 1
+    assert results["sleepy", "forward"][1] == 2
+    assert results["sleepy", "forward"][0] >= 6 * NAP
+    assert results["sorted", "compute"][1] == 1
 
 
 def test_a_profile_of_many_processes_adds_up_and_viewers_can_read_it(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_profile_of_many_processes_adds_up_and_viewers_can_read_it(tmp_path: P
     read = read_profile(tmp_path)
     assert read is not None
     assert read.processes == gathered.processes == 3
-    assert {(each.of, each.stage): each.times for each in read.spent} == {
+    assert {(item.of, item.stage): item.times for item in read.spent} == {
         ("clip", "recalled"): 3,
         ("pictures", "decode"): 3,
     }

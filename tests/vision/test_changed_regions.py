@@ -56,11 +56,11 @@ def test_a_replaced_patch_is_found_where_it_is(left: int, top: int, side: int, s
     truth = np.zeros((512, 512), np.bool_)
     truth[top : top + side, left : left + side] = True
     edited[truth] = 255 - SOURCE[truth]
-    found = find_changes(SOURCE, encoded(np.roll(edited, shift, axis=1), 90)).mask
+    result = find_changes(SOURCE, encoded(np.roll(edited, shift, axis=1), 90)).mask
     seen = np.ones_like(truth)
     seen[:, 512 - 8 :] = False  # rolled out of the picture
-    assert found[truth & seen].mean() > 0.95
-    assert not (found & seen & ~dilate_mask(truth, 14)).any()
+    assert result[truth & seen].mean() > 0.95
+    assert not (result & seen & ~dilate_mask(truth, 14)).any()
 
 
 def test_a_strong_change_of_light_is_a_change_of_everything() -> None:
@@ -70,9 +70,9 @@ def test_a_strong_change_of_light_is_a_change_of_everything() -> None:
 def test_a_cast_over_everything_is_measured() -> None:
     warm = cv2.cvtColor(SOURCE.astype(np.float32) / 255, cv2.COLOR_RGB2LAB) + np.array([0, 2, 5], np.float32)
     edited = np.rint(cv2.cvtColor(warm, cv2.COLOR_LAB2RGB).clip(0, 1) * 255).astype(np.uint8)
-    found = find_changes(SOURCE, edited)
-    assert found.cast == pytest.approx((0, 2, 5), abs=0.6)
-    assert not found.mask.any()
+    result = find_changes(SOURCE, edited)
+    assert result.cast == pytest.approx((0, 2, 5), abs=0.6)
+    assert not result.mask.any()
 
 
 def test_another_picture_is_a_change_of_everything() -> None:
@@ -94,7 +94,7 @@ def test_large_pictures_are_compared_too() -> None:
     source = resize_image(SOURCE, 1600, 1600)
     edited = source.copy()
     edited[800:1000, 800:1000] = 255
-    found = find_changes(source, edited).mask
-    assert found.shape == (1600, 1600)
-    assert found[820:980, 820:980].all()
-    assert not found[:700].any()
+    result = find_changes(source, edited).mask
+    assert result.shape == (1600, 1600)
+    assert result[820:980, 820:980].all()
+    assert not result[:700].any()

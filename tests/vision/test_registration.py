@@ -51,10 +51,10 @@ pixels = st.integers(-8, 8)
 @given(pixels, pixels, unit, unit)
 def test_whole_shifts_are_found_exactly_even_with_a_third_replaced(x: int, y: int, left: float, top: float) -> None:
     matrix = np.array([[1.0, 0, x], [0, 1.0, y]])
-    found = align(SOURCE, a_third_replaced(moved(SOURCE, matrix), left, top))
-    assert off_by(matrix, found) == 0
-    assert found.found
-    assert found.moved == bool(x or y)
+    results = align(SOURCE, a_third_replaced(moved(SOURCE, matrix), left, top))
+    assert off_by(matrix, results) == 0
+    assert results.found
+    assert results.moved == bool(x or y)
 
 
 @settings(max_examples=12)
@@ -72,17 +72,17 @@ def test_a_crop_is_found_though_a_third_was_replaced(scale: float, left: float, 
 
 
 def test_what_the_edited_picture_no_longer_shows_is_not_valid() -> None:
-    found = align(SOURCE, moved(SOURCE, np.array([[1.0, 0, 8], [0, 1.0, 0]])))
-    assert not found.valid[:, -8:].any()
-    assert found.valid[:, :-8].all()
-    assert np.array_equal(found.aligned[:, :-8], SOURCE[:, :-8])
+    results = align(SOURCE, moved(SOURCE, np.array([[1.0, 0, 8], [0, 1.0, 0]])))
+    assert not results.valid[:, -8:].any()
+    assert results.valid[:, :-8].all()
+    assert np.array_equal(results.aligned[:, :-8], SOURCE[:, :-8])
 
 
 def test_unrelated_pictures_have_no_alignment() -> None:
-    found = align(SOURCE, OTHER)
-    assert not found.found
-    assert not found.moved
-    assert np.array_equal(found.aligned, OTHER)
+    results = align(SOURCE, OTHER)
+    assert not results.found
+    assert not results.moved
+    assert np.array_equal(results.aligned, OTHER)
 
 
 def test_an_object_that_grew_does_not_carry_the_frame_with_it() -> None:

@@ -78,8 +78,8 @@ def test_features_of_a_source_are_computed_once_for_its_outcomes(
 
     monkeypatch.setattr(model, "_features", counted)
     outcomes = [noisy(photo, spread) for spread in (2, 8, 32)]
-    assert model.compare([(photo, each) for each in outcomes]) == [
-        LpipsAlex().compare([(photo, each)])[0] for each in outcomes
+    assert model.compare([(photo, outcome) for outcome in outcomes]) == [
+        LpipsAlex().compare([(photo, outcome)])[0] for outcome in outcomes
     ]
     assert seen.count(photo.tobytes()) == 1
     model.compare([(outcomes[0], photo), (outcomes[1], photo), (photo, outcomes[0])])
@@ -144,7 +144,7 @@ def _vgg_in_torch(before: Pixels, after: Pixels) -> float:
 def _planes(before: Pixels, after: Pixels) -> Any:
     """Colors from -1 to 1, shifted and scaled as LPIPS 0.1 does."""
     both = torch.tensor(np.stack([before, after])).permute(0, 3, 1, 2).float() / 127.5 - 1
-    shift, scale = (torch.tensor(each).view(1, 3, 1, 1) for each in ([-0.03, -0.088, -0.188], [0.458, 0.448, 0.45]))
+    shift, scale = (torch.tensor(item).view(1, 3, 1, 1) for item in ([-0.03, -0.088, -0.188], [0.458, 0.448, 0.45]))
     return (both - shift) / scale
 
 

@@ -62,9 +62,9 @@ def test_a_face_stays_itself_when_the_picture_changes(astronaut: Pixels, face: F
     turn = cv2.getRotationMatrix2D((224, 120), 20, 0.8)
     turned = np.asarray(cv2.warpAffine(astronaut, turn, (512, 512)), np.uint8)
     for changed in (mirrored, dark, turned):
-        found = READER.find_faces([changed])[0]
-        assert face.similarity(found).max() > 0.6
-        assert found.smile[0] > 0.6
+        result = READER.find_faces([changed])[0]
+        assert face.similarity(result).max() > 0.6
+        assert result.smile[0] > 0.6
     assert READER.find_faces([turned])[0].angles[0][2] == pytest.approx(face.angles[0][2] - 20, abs=5)
 
 
@@ -91,7 +91,7 @@ def test_the_service_answers_and_packs_faces(astronaut: Pixels, face: Faces) -> 
     np.testing.assert_array_equal(seen.boxes, face.boxes)
     again = unpack("key", pack("key", seen))
     np.testing.assert_array_equal(again.expressions, face.expressions)  # type: ignore[union-attr]
-    assert [each.label for each in seen.evidence("edited") if isinstance(each, Box)] == ["face"]
+    assert [item.label for item in seen.evidence("edited") if isinstance(item, Box)] == ["face"]
 
 
 POSE_READER = RtmPose()
@@ -118,10 +118,10 @@ def test_a_person_is_found_with_joints_where_they_are(poses: Poses) -> None:
 
 def test_joints_follow_a_person_who_is_mirrored_and_smaller(astronaut: Pixels, poses: Poses) -> None:
     mirrored = np.ascontiguousarray(astronaut[::2, ::-2])
-    found = POSE_READER.find_poses([mirrored])[0]
+    result = POSE_READER.find_poses([mirrored])[0]
     for name, other in (("nose", "nose"), ("left shoulder", "right shoulder"), ("right elbow", "left elbow")):
         x, y = joint(poses, name)
-        np.testing.assert_allclose(joint(found, other), [255 - x / 2, y / 2], atol=8)
+        np.testing.assert_allclose(joint(result, other), [255 - x / 2, y / 2], atol=8)
 
 
 def test_a_picture_without_people_has_none() -> None:

@@ -45,7 +45,7 @@ def test_words_are_read_where_they_stand() -> None:
     np.testing.assert_allclose(lines.boxes[0], [40, 36, 190, 66], atol=12)
     assert lines.boxes[1][0] > 300
     assert lines.confidences.min() > 0.8
-    assert [each.label for each in lines.evidence("source") if isinstance(each, Box)] == [
+    assert [item.label for item in lines.evidence("source") if isinstance(item, Box)] == [
         f"“{text}”" for text in lines.texts
     ]
 
@@ -59,7 +59,7 @@ def test_slanted_words_are_read_too() -> None:
 
 def test_a_picture_without_words_has_none() -> None:
     lines = READER.read([photographs.chelsea(), np.zeros((5, 9, 3), np.uint8)])
-    assert [len(each) for each in lines] == [0, 0]
+    assert [len(line) for line in lines] == [0, 0]
     assert lines[0].boxes.shape == (0, 4)
     assert lines_in(np.zeros((32, 64), np.float32)) == []
 

@@ -178,7 +178,7 @@ def test_the_table_is_whole() -> None:
     assert all(isinstance(why, str) and len(why) > 5 for names in rows.values() for why in names.values())
     assert english().grown <= set(COCO)
     lists = yaml.safe_load((Path(vocabulary.__file__).parent / "phrases.yaml").read_text("utf-8"))
-    words = [word for name, each in lists.items() for word in each if name != "irregular"]
+    words = [word for name, item in lists.items() for word in item if name != "irregular"]
     assert all(isinstance(word, str) for word in words), "YAML reads a bare no or on as a truth value"
 
 

@@ -97,8 +97,8 @@ class Desk(http.server.BaseHTTPRequestHandler):
             self.answer(200, self.server.tree())
         elif path.startswith(f"/api/models/{REPOSITORY}/revision/"):
             self.answer(404, b"", {"X-Error-Code": "RevisionNotFound", "X-Error-Message": "no such revision"})
-        elif found := re.fullmatch(rf"/{REPOSITORY}/resolve/(\w+)/(.+)", path):
-            self.file(self.server.commit(found[1]), found[2])
+        elif result := re.fullmatch(rf"/{REPOSITORY}/resolve/(\w+)/(.+)", path):
+            self.file(self.server.commit(result[1]), result[2])
         else:
             self.answer(404, b"", {"X-Error-Code": "RepoNotFound", "X-Error-Message": "no such repository"})
 
@@ -159,15 +159,15 @@ def hub(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def test_a_pull_brings_settings_and_one_form_of_the_weights(hub: Hub) -> None:
     assert not available(REPOSITORY)
     told: list[str] = []
-    found = pull(REPOSITORY, told.append)
-    assert set(found.files) == WANTED
-    assert {name: path.read_bytes() for name, path in found.files.items()} == {name: CONTENT[name] for name in WANTED}
-    assert found.path("model.safetensors").parent == found.folder
-    assert found.revision == f"we/net {FIRST}"
-    assert weights_of(REPOSITORY) == found
-    assert verify(REPOSITORY).sha256 == found.sha256
+    result = pull(REPOSITORY, told.append)
+    assert set(result.files) == WANTED
+    assert {name: path.read_bytes() for name, path in result.files.items()} == {name: CONTENT[name] for name in WANTED}
+    assert result.path("model.safetensors").parent == result.folder
+    assert result.revision == f"we/net {FIRST}"
+    assert weights_of(REPOSITORY) == result
+    assert verify(REPOSITORY).sha256 == result.sha256
     assert told[-2:] == [f"fetching 3 files of we/net at {FIRST[:12]}", "checking we/net"]
-    assert not any("pytorch_model.bin" in each or "onnx" in each for each in hub.asked)
+    assert not any("pytorch_model.bin" in item or "onnx" in item for item in hub.asked)
 
 
 def test_the_first_pull_pins_the_commit(hub: Hub) -> None:
@@ -204,8 +204,8 @@ def test_a_truncated_file(hub: Hub) -> None:
 
 def test_a_connection_that_breaks_is_taken_up_again(hub: Hub) -> None:
     hub.breaks_after = 5000
-    found = pull(REPOSITORY)
-    assert found.path("model.safetensors").read_bytes() == CONTENT["model.safetensors"]
+    result = pull(REPOSITORY)
+    assert result.path("model.safetensors").read_bytes() == CONTENT["model.safetensors"]
     assert hub.breaks_after is None
 
 
@@ -264,14 +264,14 @@ def test_without_the_hub_its_cache_is_taken(
     hub_client.snapshot_download(REPOSITORY, allow_patterns=["config.json", "*.safetensors"])  # as transformers does
     cut_off()
     told: list[str] = []
-    found = pull(REPOSITORY, told.append)
-    assert set(found.files) == {"config.json", "model.safetensors"}
-    assert found.revision == f"we/net {FIRST}"
+    result = pull(REPOSITORY, told.append)
+    assert set(result.files) == {"config.json", "model.safetensors"}
+    assert result.revision == f"we/net {FIRST}"
     assert any("the model hub was not reached" in words for words in told)
     pull_verb(REPOSITORY)
     assert "the model hub was not reached" in caplog.text
     shutil.rmtree(cache)
-    shutil.rmtree(found.folder.parents[1])
+    shutil.rmtree(result.folder.parents[1])
     with pytest.raises(
         FetchError, match=r"we/net is not whole in the cache of the model hub, and the hub was not reached"
     ):
@@ -284,11 +284,11 @@ def test_a_folder_of_the_user_is_taken_as_it_is(hub: Hub, tmp_path: Path, monkey
     for name in ("config.json", "model.safetensors"):
         (mine / name).write_bytes(CONTENT[name])
     monkeypatch.setenv("EDITGAUGE_WEIGHTS", str(tmp_path / "mine"))
-    found = pull(REPOSITORY)
-    assert found.folder == mine
-    assert found.revision == "we/net of the folder given"
-    hashes = sorted(sha256(CONTENT[name]) for name in found.files)
-    assert found.sha256 == sha256("".join(f"{each}\n" for each in hashes).encode())
+    result = pull(REPOSITORY)
+    assert result.folder == mine
+    assert result.revision == "we/net of the folder given"
+    hashes = sorted(sha256(CONTENT[name]) for name in result.files)
+    assert result.sha256 == sha256("".join(f"{item}\n" for item in hashes).encode())
     assert hub.asked == []
 
 

@@ -120,13 +120,13 @@ def test_torch_checkpoints_are_read_as_torch_reads_them(tmp_path: Path) -> None:
         }
     )
     torch.save(state, tmp_path / "net.pt")
-    found = read_torch_checkpoint(tmp_path / "net.pt")
-    assert set(found) == {*state} - {"nested", "note"} | {"nested.list.0", "nested.list.1.deep"}
+    result = read_torch_checkpoint(tmp_path / "net.pt")
+    assert set(result) == {*state} - {"nested", "note"} | {"nested.list.0", "nested.list.1.deep"}
     for name in ("plain", "turned", "part", "scalar", "half", "empty", "flags", "parameter"):
         expected = state[name].detach().numpy()
-        assert found[name].dtype == expected.dtype
-        np.testing.assert_array_equal(found[name], expected)
-    np.testing.assert_array_equal(found["nested.list.1.deep"], whole[1])
+        assert result[name].dtype == expected.dtype
+        np.testing.assert_array_equal(result[name], expected)
+    np.testing.assert_array_equal(result["nested.list.1.deep"], whole[1])
 
 
 @pytest.mark.parametrize("name", ["lpips-alex", "augnet"])
@@ -136,26 +136,26 @@ def test_real_checkpoints_are_read_as_torch_reads_them(name: str) -> None:
         pytest.skip(f"NOT TESTED, {name} is not on this machine")
     path = next(iter(weights_of(name).files.values()))
     expected = flat(torch.load(path, weights_only=True, map_location="cpu"), torch.Tensor)
-    found = read_torch_checkpoint(path)
-    assert set(found) == set(expected)
-    assert all(np.array_equal(found[each], tensor.numpy()) for each, tensor in expected.items())
+    result = read_torch_checkpoint(path)
+    assert set(result) == set(expected)
+    assert all(np.array_equal(result[item], tensor.numpy()) for item, tensor in expected.items())
 
 
 def flat(thing: Any, tensor: type, prefix: str = "") -> dict[str, Any]:
     if isinstance(thing, tensor):
         return {prefix: thing}
     pairs = thing.items() if isinstance(thing, dict) else enumerate(thing) if isinstance(thing, list) else ()
-    parts = [flat(each, tensor, f"{prefix}.{name}" if prefix else str(name)) for name, each in pairs]
-    return {name: each for part in parts for name, each in part.items()}
+    parts = [flat(item, tensor, f"{prefix}.{name}" if prefix else str(name)) for name, item in pairs]
+    return {name: item for part in parts for name, item in part.items()}
 
 
 def test_the_real_vgg_pickle() -> None:
     if not available("lpips-vgg"):
         pytest.skip("NOT TESTED, lpips-vgg is not on this machine")
-    found = read_numpy_pickle(weights_of("lpips-vgg").path("vgg16.ckpt"))
-    assert len(found) == 31
-    assert found["VGG16_0.Conv_0.kernel"].shape == (3, 3, 3, 64)
-    assert found["NetLinLayer_4.Conv_0.kernel"].shape == (1, 1, 512, 1)
+    result = read_numpy_pickle(weights_of("lpips-vgg").path("vgg16.ckpt"))
+    assert len(result) == 31
+    assert result["VGG16_0.Conv_0.kernel"].shape == (3, 3, 3, 64)
+    assert result["NetLinLayer_4.Conv_0.kernel"].shape == (1, 1, 512, 1)
 
 
 numbers = arrays.arrays(
@@ -168,11 +168,11 @@ numbers = arrays.arrays(
 @given(saved=st.dictionaries(st.text("abc", min_size=1), numbers), protocol=st.sampled_from([3, 4, 5]))
 def test_numpy_pickles_come_back_as_they_were(tmp_path: Path, saved: dict[str, Any], protocol: int) -> None:
     (tmp_path / "net.pkl").write_bytes(pickle.dumps(saved, protocol=protocol))
-    found = read_numpy_pickle(tmp_path / "net.pkl")
-    assert set(found) == set(saved)
+    result = read_numpy_pickle(tmp_path / "net.pkl")
+    assert set(result) == set(saved)
     for name, array in saved.items():
-        assert found[name].dtype == array.dtype
-        np.testing.assert_array_equal(found[name], array)
+        assert result[name].dtype == array.dtype
+        np.testing.assert_array_equal(result[name], array)
 
 
 def test_objects_inside_an_array_are_refused(tmp_path: Path) -> None:

@@ -45,19 +45,19 @@ def test_nothing_is_fetched_unless_it_is_pulled(make_parcel: Make) -> None:
 
 def test_a_pull_brings_the_files(make_parcel: Make) -> None:
     entry = make_parcel()
-    found = pull("parcel")
-    assert found == weights_of("parcel")
+    result = pull("parcel")
+    assert result == weights_of("parcel")
     assert available("parcel")
-    assert found.path("net.bin").read_bytes() == b"numbers"
-    assert found.path("net.bin").parent == found.folder
-    assert (found.name, found.license, found.revision) == ("parcel", "Free-1.0", "parcel 1.0")
+    assert result.path("net.bin").read_bytes() == b"numbers"
+    assert result.path("net.bin").parent == result.folder
+    assert (result.name, result.license, result.revision) == ("parcel", "Free-1.0", "parcel 1.0")
     hashes = sorted(file.sha256 for file in entry.files)
-    assert found.sha256 == hashlib.sha256("".join(f"{each}\n" for each in hashes).encode()).hexdigest()
+    assert result.sha256 == hashlib.sha256("".join(f"{item}\n" for item in hashes).encode()).hexdigest()
     assert info("parcel").where == "here"
     with pytest.raises(
         UnknownNameError, match=r"no file of the weights 'parcel' called 'nett.bin'. Did you mean 'net.bin'"
     ):
-        found.path("nett.bin")
+        result.path("nett.bin")
 
 
 def test_damage_is_seen_by_verify_and_mended_by_pull(make_parcel: Make) -> None:
@@ -82,9 +82,9 @@ def test_a_license_that_must_be_accepted(make_parcel: Make) -> None:
         ):
             pull("parcel", accept=given)
     assert not available("parcel")
-    found = pull("parcel", accept="Strict-2.0")
-    shutil.rmtree(found.folder)
-    assert pull("parcel") == found, "an acceptance is remembered"
+    result = pull("parcel", accept="Strict-2.0")
+    shutil.rmtree(result.folder)
+    assert pull("parcel") == result, "an acceptance is remembered"
 
 
 def test_the_users_own_folder_comes_first(make_parcel: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +131,10 @@ def test_what_a_system_installed_is_taken_and_its_release_told(make_parcel: Make
     (system / "data.noun").write_text(head, encoding="utf-8")
     file = {"path": "dict/data.noun", "bytes": 10, "sha256": "0" * 64}
     make_parcel(system=str(system), files=[file])
-    found = weights_of("parcel")
-    assert found.revision == "WordNet 3.0 of this system"
-    assert found.path("data.noun") == system / "data.noun"
-    assert len(found.sha256) == 64
+    result = weights_of("parcel")
+    assert result.revision == "WordNet 3.0 of this system"
+    assert result.path("data.noun") == system / "data.noun"
+    assert len(result.sha256) == 64
 
 
 LPIPS = {"perceptual_distance": "lpips-alex"}

@@ -120,10 +120,10 @@ def test_without_a_mask_the_place_is_the_strongest_change() -> None:
     after[20:50, 30:70] = (250, 20, 20)
     after[2:8, 2:10] = (120, 120, 120)
     there = item(None, after)
-    found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
-    assert found.origin == "the strongest change"
-    assert found.mask[20:50, 30:70].mean() > 0.8
-    assert not found.mask[:10, :12].any()
+    result = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
+    assert result.origin == "the strongest change"
+    assert result.mask[20:50, 30:70].mean() > 0.8
+    assert not result.mask[:10, :12].any()
     with pytest.raises(UnscorableError, match="do not differ"):
         place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=before))
 
@@ -134,19 +134,19 @@ def test_where_nearly_everything_changed_the_place_is_where_most_did() -> None:
     after[:, :] = (90, 150, 90)
     after[60:80, 80:110] = (255, 0, 0)
     there = item(None, after)
-    found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
-    assert "where most changed" in found.origin
-    assert found.mask.mean() < MAX_REGION_FRACTION / 3
-    assert found.mask[60:80, 80:110].mean() > 0.8
+    result = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
+    assert "where most changed" in result.origin
+    assert result.mask.mean() < MAX_REGION_FRACTION / 3
+    assert result.mask[60:80, 80:110].mean() > 0.8
 
 
 def test_without_a_mask_the_place_is_the_object_that_the_edit_names(staged: Callable[..., tuple[Item, Any]]) -> None:
     removal = {"type": "object_removal", "subject": "dog"}
     about, perception = staged(removal, source={"dog": [(10, 20, 60, 90)]}, edited={"dog": [(200, 200, 240, 240)]})
-    found = place(about, perception)
-    assert found.origin == "the box of dog in the source"
-    assert found.mask[20:90, 10:60].all()
-    assert found.mask.sum() == 70 * 50
+    result = place(about, perception)
+    assert result.origin == "the box of dog in the source"
+    assert result.mask[20:90, 10:60].all()
+    assert result.mask.sum() == 70 * 50
     exchange = {"type": "object_replacement", "subject": "dog", "to": "cat"}
     about, perception = staged(exchange, source={"dog": [(10, 20, 60, 90)]}, edited={"cat": [(5, 10, 50, 80)]})
     assert place(about, perception).origin == "the box of dog in the source and of cat in the edited image"
@@ -210,8 +210,8 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     served.plan = answer
     about = item(box_mask((64, 96), 40, 20, 70, 50))
     scores = scored(served, blip, about)
-    found = {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
-    assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
+    result = {name: entry.value if isinstance(entry, Score) else entry.reason for name, entry in scores.items()}
+    assert (result["mp"], result["hr"], result["differences"], result["main_matched"]) == (1, 0, 1, 1)
     (asked,) = [text for text in served.seen if "Answer:" in text]
     captioner = HubCaptioner(blip, device="cpu")
     looks = captioner.caption([crop(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]

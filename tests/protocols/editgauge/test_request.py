@@ -278,8 +278,8 @@ def test_edit_does_not_depend_on_what_else_changed_but_kept_does(cat: Pixels) ->
     added = {"type": "object_addition", "to": "cat"}
     view = viewed(cat, cat, added, {"comes": ([], [seen(FACE, cat.shape)])})
     calm, redrawn = (with_tokens(view, tokens) for tokens in (UNTOUCHED | {"greatest_changed": 0.9}, REDRAWN))
-    edits = [editgauge._score_edit(each, features(each)) for each in (calm, redrawn)]
-    kept = [editgauge._score_kept([each]) for each in (calm, redrawn)]
+    edits = [editgauge._score_edit(item, features(item)) for item in (calm, redrawn)]
+    kept = [editgauge._score_kept([item]) for item in (calm, redrawn)]
 
     assert all(isinstance(score, Score) for score in (*edits, *kept))
     assert edits[0].value == pytest.approx(edits[1].value, abs=0.25)  # type: ignore[union-attr]
