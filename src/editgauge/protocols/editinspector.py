@@ -79,8 +79,6 @@ SELF_AGREEMENT = ScoreSpec("self_agreement", True, UNIT_RANGE, "How often two an
 ORDER_AGREEMENT = ScoreSpec(
     "order_agreement", True, UNIT_RANGE, "The share of questions answered alike in either order of the pictures."
 )
-
-
 _RELEASED_YES = re.compile(r"\s*(?:yes|no contradiction)\b", re.IGNORECASE)
 
 
