@@ -201,10 +201,10 @@ def _compare_pair(
     tests: RunTests, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
 ) -> Comparison:
     score_tests = tests.of(protocol, spec.name)
-    counts = [score_tests.count(method) if score_tests else 0 for method in methods]
+    first_count, second_count = (score_tests.count(method) if score_tests else 0 for method in methods)
     difference = score_tests.between(*methods) if score_tests else None
     paired = difference.n if difference else 0
-    unpaired = [count - paired for count in counts]
+    unpaired = first_count - paired, second_count - paired
     if score_tests is None or difference is None or difference.value is None:
         return Comparison(protocol, spec, *methods, None, *unpaired)
     return Comparison(

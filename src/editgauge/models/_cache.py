@@ -181,8 +181,9 @@ def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             values: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
             }
+            values.update(arrays)
             field_names = {name_on_disk: name for name, name_on_disk in FIELDS_ON_DISK.items()}
-            return BUNDLES[kind](**{field_names.get(name, name): value for name, value in (values | arrays).items()})
+            return BUNDLES[kind](**{field_names.get(name, name): value for name, value in values.items()})
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:

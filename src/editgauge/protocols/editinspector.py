@@ -113,7 +113,7 @@ class InspectionOptions:
     grader: str | None = None
     """Judge that compares the feedback with that of raters; None for rules."""
     released: bool = False
-    """Whether replies are parsed as in the authors' notebook: a reply that does not begin with yes is a no."""
+    """Whether replies are parsed as in the authors' notebook: every reply other than yes is a no."""
 
     @property
     def form(self) -> YesNo:
