@@ -58,31 +58,30 @@ def show_probes(probes: Sequence[Probe], options: Options) -> None:
     """Print how many probes were built."""
     if options["quiet"]:
         return
-    held_out = sum(probe.split == "held_back" for probe in probes)
-    pairs = sum(len(probe.over) for probe in probes)
-    compared = f" People compared {pairs:,} pairs." if pairs else ""
-    summary = f"{len(probes):,} probes in {options['out']}, {held_out:,} of them on held-out photographs."
-    typer.echo(summary + compared, err=True)
+    held_out_count = sum(probe.split == "held_back" for probe in probes)
+    pair_count = sum(len(probe.over) for probe in probes)
+    comparison = f" People compared {pair_count:,} pairs." if pair_count else ""
+    summary = f"{len(probes):,} probes in {options['out']}, {held_out_count:,} of them on held-out photographs."
+    typer.echo(summary + comparison, err=True)
 
 
 # --- data, models and caches ------------------------------------------------------------------------------------------
 
 
-def show_pairs(written: PairFiles) -> None:
+def show_pairs(pair_files: PairFiles) -> None:
     """Print the size of a benchmark of compared outcomes, and how to score and compare it."""
-    choices = sum(written.choices.values())
-    bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
-    methods = format_count(len(written.methods), "method")
-    typer.echo(
-        f"{format_count(written.edits, 'edit')}, {methods}, {format_count(choices, 'choice')}{bad}, in {written.folder}"
-    )
-    folder = quote(str(written.folder))
-    suggest(f"run {folder}/benchmark --outcomes '{written.folder}/outcomes/*' --out run")
-    suggest(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
+    edits = format_count(pair_files.edits, "edit")
+    both_bad = f", {pair_files.both_bad} of them with both called bad" if pair_files.both_bad else ""
+    methods = format_count(len(pair_files.methods), "method")
+    choices = format_count(sum(pair_files.choices.values()), "choice")
+    typer.echo(f"{edits}, {methods}, {choices}{both_bad}, in {pair_files.folder}")
+    folder, outcomes = quote(str(pair_files.folder)), quote(f"{pair_files.folder}/outcomes/*")
+    suggest(f"run {folder}/benchmark --outcomes {outcomes} --out run")
+    suggest(f"agree run --choices {folder}/{next(iter(pair_files.choices), 'choices.jsonl')}")
 
 
 def show_dataset(dataset: DatasetInfo) -> None:
-    """Print where a data set is, how much of it is present, and its license."""
+    """Print the folders of a data set, how many of its files are present, and its license."""
     typer.echo(f"{dataset.name}: {dataset.about}")
     typer.echo(f"  {dataset.present} of {dataset.files} files here, {dataset.bytes / 1e6:.0f} MB")
     typer.echo(f"  license: {dataset.license}")
@@ -100,7 +99,8 @@ def show_weights_list(weights: Sequence[WeightInfo]) -> None:
     from editgauge.models.weights._verbs import license_of
 
     rows = [
-        [info.name, ", ".join(info.roles), _megabytes(info.bytes), license_of(info), info.where] for info in weights
+        [info.name, ", ".join(info.roles), _format_megabytes(info.bytes), license_of(info), info.where]
+        for info in weights
     ]
     columns = make_columns(["name", "role", "size", "license", "where"])
     print_table(ResultTable(columns, rows))
@@ -117,21 +117,21 @@ def show_weights_info(info: WeightInfo) -> None:
     typer.echo(f"  from: {info.source}")
     if info.where == "hub" or info.revision:
         typer.echo(f"  revision: {info.revision or 'pinned by the first pull'}")
-    typer.echo(f"  size: {_megabytes(info.bytes)}, to download {_megabytes(info.bytes_to_fetch)}")
+    typer.echo(f"  size: {_format_megabytes(info.bytes)}, to download {_format_megabytes(info.bytes_to_fetch)}")
     typer.echo(f"  in {info.folder}" if info.folder else f"  not here: `editgauge models pull {info.name}`")
     for name, sha256 in info.sha256.items():
         typer.echo(f"  {sha256}  {name}")
 
 
-def show_pulled(pulled: Sequence[WeightFiles]) -> None:
+def show_pulled(weight_sets: Sequence[WeightFiles]) -> None:
     """Print where the downloaded weights are."""
-    for weights in pulled:
+    for weights in weight_sets:
         typer.echo(f"{weights.name}: verified, in {weights.folder}")
 
 
-def show_verified(verified: Sequence[WeightFiles]) -> None:
+def show_verified(weight_sets: Sequence[WeightFiles]) -> None:
     """Print the hash of each verified set of weights."""
-    for weights in verified:
+    for weights in weight_sets:
         typer.echo(f"{weights.name}: verified ({len(weights.files)}), SHA-256 of the set {weights.sha256}")
 
 
@@ -145,31 +145,32 @@ def show_selftest(result: SelfTest) -> int:
 
 
 def show_path(folder: Path) -> None:
-    """Print a folder."""
+    """Print the path of a folder."""
     typer.echo(folder)
 
 
 def show_cache(cache: CacheInfo) -> None:
     """Print the size of the cache, by model."""
-    typer.echo(f"{format_count(cache.entries, 'answer')}, {_size(cache.bytes)} of at most {_size(cache.most_bytes)}")
+    answers = format_count(cache.entries, "answer")
+    typer.echo(f"{answers}, {_format_size(cache.bytes)} of at most {_format_size(cache.most_bytes)}")
     _show_models(cache)
     typer.echo(f"  in {cache.folder}")
 
 
 def show_cleared(deleted: CacheInfo) -> None:
     """Print how much of the cache was deleted, by model."""
-    typer.echo(f"{format_count(deleted.entries, 'answer')} deleted, {_size(deleted.bytes)} freed")
+    typer.echo(f"{format_count(deleted.entries, 'answer')} deleted, {_format_size(deleted.bytes)} freed")
     _show_models(deleted)
 
 
 def _show_models(cache: CacheInfo) -> None:
     for model in cache.models:
-        typer.echo(f"  {model.model}: {format_count(model.entries, 'answer')}, {_size(model.bytes)}")
+        typer.echo(f"  {model.model}: {format_count(model.entries, 'answer')}, {_format_size(model.bytes)}")
 
 
-def _megabytes(size: int | None) -> str:
+def _format_megabytes(size: int | None) -> str:
     return "-" if size is None else f"{size / 1e6:.1f} MB"
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,11 +33,11 @@ class Standing:
     """A method by one score: over all its outcomes, and compared with all methods of the run."""
 
     bounds: Bounds | None
-    """The mean at worst and at best if all outcomes were scored."""
+    """Lowest and highest mean that is possible if all outcomes were scored."""
     ranks: Mapping[str, Rank]
     """Rank by edit type and over `all`; only types with a score."""
     aggregated: Mapping[str, Estimate]
-    """Its scores aggregated in every way that papers use; empty without scores."""
+    """Aggregate scores by the aggregation methods that papers use; empty without scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +90,29 @@ class Comparisons(tuple[Comparison, ...]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas data frame with a row per score and pair; needs `pip install pandas`."""
-        names = {"neither": None}
-        rows = [
-            {
-                "protocol": comparison.protocol,
-                "score": comparison.spec.name,
-                "first": comparison.first,
-                "second": comparison.second,
-                "first_mean": comparison.first_mean,
-                "second_mean": comparison.second_mean,
-                "difference": comparison.difference.value if comparison.difference else None,
-                "low": comparison.difference.low if comparison.difference else None,
-                "high": comparison.difference.high if comparison.difference else None,
-                "p": comparison.p,
-                "p_over_scores": comparison.p_over_scores,
-                "better": (names | {"first": comparison.first, "second": comparison.second})[comparison.verdict],
-                "n": comparison.difference.n if comparison.difference else 0,
-                "sources": comparison.difference.clusters if comparison.difference else 0,
-            }
-            for comparison in self
-        ]
+        rows = [_row(comparison) for comparison in self]
         return data_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+
+
+def _row(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as a row of the data frame."""
+    difference = comparison.difference
+    return {
+        "protocol": comparison.protocol,
+        "score": comparison.spec.name,
+        "first": comparison.first,
+        "second": comparison.second,
+        "first_mean": comparison.first_mean,
+        "second_mean": comparison.second_mean,
+        "difference": difference.value if difference else None,
+        "low": difference.low if difference else None,
+        "high": difference.high if difference else None,
+        "p": comparison.p,
+        "p_over_scores": comparison.p_over_scores,
+        "better": {"first": comparison.first, "second": comparison.second}.get(comparison.verdict),
+        "n": difference.n if difference else 0,
+        "sources": difference.clusters if difference else 0,
+    }
 
 
 def compare(
@@ -138,16 +140,19 @@ def compare(
         margin: smallest difference that matters: tests equivalence and non-inferiority.
 
     """
-    opened = Run.open(run)
-    pairs = list(combinations(_check_methods(opened, methods), 2))
+    opened_run = Run.open(run)
+    pairs = list(combinations(_check_methods(opened_run, methods), 2))
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInputError(f"`margin` must be a positive number, such as 0.02; got {margin}.")
-    columns = columns_of(opened, read_selection(group, opened))
-    tests, cells = RunTests(opened, columns), summarize(opened, columns)
-    primary = headlines(cell for cell in cells if cell.edit_type == ALL)
-    scores = select_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
+    columns = columns_of(opened_run, read_selection(group, opened_run))
+    tests, cells = RunTests(opened_run, columns), summarize(opened_run, columns)
+    if score:
+        scores = select_scores(opened_run, score)
+    else:
+        primary = headlines(cell for cell in cells if cell.edit_type == ALL)
+        scores = [(protocol, opened_run.spec(protocol, name)) for protocol, name in primary]
     by_score = [[_compare_pair(tests, protocol, spec, pair, margin) for pair in pairs] for protocol, spec in scores]
-    standings = _standings(tests, cells, scores, {method for pair in pairs for method in pair})
+    standings = _compute_standings(tests, cells, scores, {method for pair in pairs for method in pair})
     return Comparisons(
         replace(
             comparison,
@@ -173,22 +178,22 @@ def _check_methods(run: Run, methods: Sequence[str] | None) -> list[str]:
 
 def _adjust_over_scores(by_score: Sequence[Sequence[Comparison]]) -> list[list[Comparison]]:
     """Correct the p-values of all pairs for the number of scores: Holm, ordered by the smallest p-value per score."""
-    smallest = {
+    min_p_values = {
         index: min(p_values)
         for index, comparisons in enumerate(by_score)
         if (p_values := [comparison.p for comparison in comparisons if comparison.p is not None])
     }
     adjusted = [list(comparisons) for comparisons in by_score]
-    floor = 0.0
-    for rank, index in enumerate(sorted(smallest, key=lambda index: smallest[index])):
-        factor = len(smallest) - rank
+    floor = 0.0  # adjusted p-values never decrease from one rank to the next
+    for rank, index in enumerate(sorted(min_p_values, key=min_p_values.__getitem__)):
+        factor = len(min_p_values) - rank
         adjusted[index] = [
             comparison
             if comparison.p is None
             else replace(comparison, p_over_scores=max(floor, min(1.0, comparison.p * factor)))
             for comparison in adjusted[index]
         ]
-        floor = max(floor, min(1.0, smallest[index] * factor))
+        floor = max(floor, min(1.0, min_p_values[index] * factor))
     return adjusted
 
 
@@ -196,10 +201,10 @@ def _compare_pair(
     tests: RunTests, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
 ) -> Comparison:
     score_tests = tests.of(protocol, spec.name)
-    scored = [score_tests.count(method) if score_tests else 0 for method in methods]
+    first_count, second_count = (score_tests.count(method) if score_tests else 0 for method in methods)
     difference = score_tests.between(*methods) if score_tests else None
-    both = difference.n if difference else 0
-    unpaired = scored[0] - both, scored[1] - both
+    paired = difference.n if difference else 0
+    unpaired = first_count - paired, second_count - paired
     if score_tests is None or difference is None or difference.value is None:
         return Comparison(protocol, spec, *methods, None, *unpaired)
     return Comparison(
@@ -211,12 +216,12 @@ def _compare_pair(
         verdict=difference.better(higher_is_better=spec.higher_is_better),
         survives_missing=score_tests.survives_missing(difference),
         margin=margin,
-        within_margin=None if margin is None else _within(difference, margin, spec),
+        within_margin=None if margin is None else _compare_with_margin(difference, margin, spec),
     )
 
 
-def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margin | None:
-    """Compare the interval of the difference, from which significance follows, with the margin."""
+def _compare_with_margin(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margin | None:
+    """Compare the confidence interval of the difference with the margin."""
     if difference.low is None or difference.high is None:
         return None
     low, high = (difference.low, difference.high) if spec.higher_is_better else (-difference.high, -difference.low)
@@ -227,7 +232,7 @@ def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margi
     return "second not inferior" if high < margin else "undecided"
 
 
-def _standings(
+def _compute_standings(
     tests: RunTests, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Iterable[str]
 ) -> dict[tuple[str, str, str], Standing]:
     """Return the standing of each method by protocol, score and method."""
@@ -235,11 +240,11 @@ def _standings(
     bounds = {(cell.protocol, cell.spec.name, cell.method): cell.bounds for cell in cells if cell.edit_type == ALL}
     standings = {}
     for protocol, spec in scores:
-        ranks = {kind: result.ranks for kind in types if (result := tests.of(protocol, spec.name, kind))}
+        ranks = {edit_type: result.ranks for edit_type in types if (result := tests.of(protocol, spec.name, edit_type))}
         for method in methods:
             standings[protocol, spec.name, method] = Standing(
                 bounds.get((protocol, spec.name, method)),
-                {kind: by_method[method] for kind, by_method in ranks.items() if method in by_method},
+                {edit_type: by_method[method] for edit_type, by_method in ranks.items() if method in by_method},
                 aggregate_columns(tests.columns, protocol, spec.name, method, spec.range),
             )
     return standings

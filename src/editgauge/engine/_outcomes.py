@@ -1,4 +1,4 @@
-"""Folders that are filled bit by bit: a file of settings says what they were begun with, so that nothing is mixed."""
+"""Make outcomes of a method in a folder that can be resumed with the same settings."""
 
 from __future__ import annotations
 
@@ -32,46 +32,54 @@ if TYPE_CHECKING:
     from editgauge.methods.prompts import PromptOptions
     from editgauge.types import Edit
 
+BYTES_PER_KIB = 1024
 
-def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
-    """Create or reopen a folder for these settings, which are stored in `file`.
 
-    `what` is a word for what the folder holds, such as `outcomes`; `made_by` is the command that fills such folders.
+def claim(folder: Path, file: str, settings: dict[str, Any], content: str, command: str) -> None:
+    """Create a folder for these settings, or check that it was created with them.
+
+    Args:
+        folder: folder to create or to reopen.
+        file: name of the file with the settings.
+        settings: settings that shape the content of the folder.
+        content: plural noun for the content, such as `outcomes`.
+        command: command that fills such folders.
+
+    Raises:
+        BadInputError: the folder has other settings, or other content.
+
     """
     path = folder / file
     if path.is_file():
         earlier = json.loads(path.read_text("utf-8"))
-        changed = list(_changed(earlier, settings))
-        if changed:
-            raise BadInputError(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
+        changes = list(_changed_settings(earlier, settings))
+        if changes:
+            raise BadInputError(f"'{folder}' holds {content} made with other settings; choose another folder.", changes)
     elif folder.is_dir() and any(folder.iterdir()):
-        raise BadInputError(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
+        raise BadInputError(f"'{folder}' is not empty and was not made by `{command}`; choose another folder.")
     else:
         write_json(path, settings)
 
 
-def _changed(earlier: Mapping[str, Any], settings: Mapping[str, Any], within: str = "") -> Iterator[str]:
+def _changed_settings(earlier: Mapping[str, Any], settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """Yield one line for each setting that differs, nested settings included."""
     for key, new in settings.items():
-        old, name = earlier.get(key), f"{within}{key}"
+        old, name = earlier.get(key), f"{prefix}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from _changed(dict.fromkeys(new) | old, dict.fromkeys(old) | new, f"{name}.")
+            yield from _changed_settings(dict.fromkeys(new) | old, dict.fromkeys(old) | new, f"{name}.")
         elif old != new:
             yield f"{name}: {old} there, {new} asked for"
 
 
-KILOBYTE = 1024
-
-
 class OutcomeId(NamedTuple):
-    """Which outcome."""
+    """Identity of an outcome: its edit and seed."""
 
     id: str
     seed: int
 
     @property
     def name(self) -> str:
-        """What its file is called, without suffix; the finder of outcomes reads the seed back.
+        """File name without suffix, from which the seed is parsed when outcomes are loaded.
 
         >>> OutcomeId("cat-black", 0).name, OutcomeId("cat-black", 2).name
         ('cat-black', 'cat-black__seed2')
@@ -80,29 +88,29 @@ class OutcomeId(NamedTuple):
 
     @property
     def file(self) -> str:
-        """What its file is called."""
+        """File name."""
         return f"{self.name}.png"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeLine:
-    """One outcome, or why there is none."""
+    """Record of one outcome, or of the reason for its absence."""
 
     id: str
     seed: int
     prompt: str
     source_prompt: str | None = None
     instruction: str | None = None
-    """The original instruction, where the prompt was rewritten."""
+    """Original instruction, if the prompt was rewritten."""
     rewriter: str | None = None
     image_path: str | None = None
     absence: str | None = None
     seconds: float | None = None
-    """How long the method took, where it was seen at work."""
+    """Time that the method took, if it was measured."""
 
     @property
     def key(self) -> OutcomeId:
-        """Which outcome it is."""
+        """Identity of the outcome."""
         return OutcomeId(self.id, self.seed)
 
     def written(self) -> str:
@@ -112,11 +120,14 @@ class OutcomeLine:
 
 
 class OutcomeList:
-    """The list in a folder. A line that a kill or a full disk cut in two is left out, and its outcome made again."""
+    """Records of the outcomes in a folder.
+
+    A line that a kill or a full disk truncated is ignored, so that its outcome is made again.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / OUTCOMES_FILE
-        self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
+        self._lines = {line.key: line for line in _read_lines(self._path) if _has_image(line, folder)}
         for draft in folder.glob(f"{DRAFT_PREFIX}*"):
             draft.unlink(missing_ok=True)
 
@@ -124,16 +135,16 @@ class OutcomeList:
         return iter(self._lines.values())
 
     def get(self, key: OutcomeId) -> OutcomeLine | None:
-        """Return the line of an outcome, or None."""
+        """Return the record of an outcome, or None."""
         return self._lines.get(key)
 
     def add(self, line: OutcomeLine) -> None:
-        """Append one line to the file."""
+        """Append one record to the file."""
         self._lines[line.key] = line
+        content = line.written().encode()
         try:
             with self._path.open("ab", buffering=0) as file:
-                written = line.written().encode()
-                if file.write(written) != len(written):
+                if file.write(content) != len(content):
                     raise OSError(None, "the disk is full")
         except OSError as error:
             raise BadInputError(
@@ -141,13 +152,14 @@ class OutcomeList:
             ) from error
 
     def write(self, order: Iterable[str] = ()) -> None:
-        """Rewrite the list, sorted by this order of edits and by seed."""
-        positions = {edit_id: position for position, edit_id in enumerate(order)}
-        lines = sorted(self, key=lambda line: (positions.get(line.id, len(positions)), line.seed))
+        """Rewrite the file, sorted by this order of edits and by seed."""
+        indices = {edit_id: index for index, edit_id in enumerate(order)}
+        lines = sorted(self, key=lambda line: (indices.get(line.id, len(indices)), line.seed))
         write_text(self._path, "".join(line.written() for line in lines))
 
 
-def _read(path: Path) -> Iterator[OutcomeLine]:
+def _read_lines(path: Path) -> Iterator[OutcomeLine]:
+    """Yield the valid records of a file."""
     if not path.is_file():
         return
     for text in path.read_text("utf-8", "replace").split("\n"):
@@ -158,44 +170,57 @@ def _read(path: Path) -> Iterator[OutcomeLine]:
             continue
 
 
-def _is_true(line: OutcomeLine, folder: Path) -> bool:
-    """Whether the picture it names is there; an absence needs none."""
+def _has_image(line: OutcomeLine, folder: Path) -> bool:
+    """Return whether the image of a record exists; an absence needs none."""
     return line.absence is not None or (folder / (line.image_path or line.key.file)).is_file()
 
 
 def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
-    """Return the card of all outcomes in a folder, given the price of one; memory is the peak of any line."""
-    entries = list(lines)
-    seconds = [line.seconds for line in entries if line.seconds is not None and line.absence is None]
-    outcomes = sum(line.absence is None for line in entries)
+    """Summarize the outcomes in a folder.
+
+    Args:
+        lines: records of the outcomes.
+        price: price of one outcome.
+        earlier: card of an earlier session, whose peak memory is kept if it is higher.
+
+    """
+    absences = Counter[str]()
+    outcomes = 0
+    seconds: list[float] = []
+    for line in lines:
+        if line.absence is not None:
+            absences[absence_reason(line.absence)] += 1
+            continue
+        outcomes += 1
+        if line.seconds is not None:
+            seconds.append(line.seconds)
     return MethodCard(
         outcomes=outcomes,
-        failures=dict(
-            Counter(absence_reason(line.absence) for line in entries if line.absence is not None).most_common()
-        ),
+        failures=dict(absences.most_common()),
         seconds_mean=round(fmean(seconds), 4) if seconds else None,
         seconds_median=round(median(seconds), 4) if seconds else None,
-        peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
-        peak_gpu_memory=_most(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
+        peak_memory=_max_or_none(earlier.get("peak_memory"), _peak_memory()),
+        peak_gpu_memory=_max_or_none(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
         cost=None if price is None else round(price * outcomes, 6),
     )
 
 
-def _most(*values: int | None) -> int | None:
+def _max_or_none(*values: int | None) -> int | None:
     return max((value for value in values if value), default=None)
 
 
 def _peak_memory() -> int | None:
+    """Return the peak memory of this process and its children in bytes; None on Windows."""
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:
         return None
-    unit = 1 if sys.platform == "darwin" else KILOBYTE
+    unit = 1 if sys.platform == "darwin" else BYTES_PER_KIB
     return unit * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def _peak_gpu_memory() -> int | None:
-    """Asked of torch only if the method brought it in."""
+    """Return the peak GPU memory in bytes, if the method has imported torch."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return None
@@ -204,70 +229,72 @@ def _peak_gpu_memory() -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One outcome to be made."""
+    """One outcome to make."""
 
     edit: Edit
     seed: int
 
     @property
     def key(self) -> OutcomeId:
-        """Which outcome it will be."""
+        """Identity of the outcome."""
         return OutcomeId(self.edit.id, self.seed)
 
 
 def jobs_of(edits: Iterable[Edit], seeds: Sequence[int]) -> list[Job]:
-    """One for every edit and seed; two that would share a file are an error."""
+    """Return a job for each edit and seed; raise `BadInputError` if two would write the same file."""
     jobs = [Job(edit, seed) for edit in edits for seed in seeds]
-    taken: dict[str, OutcomeId] = {}
+    key_by_file: dict[str, OutcomeId] = {}
     for job in jobs:
-        other = taken.setdefault(job.key.file.casefold(), job.key)
-        if other != job.key:
+        key = key_by_file.setdefault(job.key.file.casefold(), job.key)
+        if key != job.key:
             raise BadInputError(
-                f"The edit '{other.id}' with seed {other.seed} and '{job.key.id}' with seed {job.key.seed} would both "
+                f"The edit '{key.id}' with seed {key.seed} and '{job.key.id}' with seed {job.key.seed} would both "
                 f"be written to '{job.key.file}'; rename an edit, or leave that seed out."
             )
     return jobs
 
 
-def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: JobPrompts) -> tuple[list[Job], list[Job]]:
-    """Split jobs into those that are already done and those that remain.
+def split(
+    jobs: Iterable[Job], folder: Path, outcome_list: OutcomeList, prompts: JobPrompts
+) -> tuple[list[Job], list[Job]]:
+    """Split jobs into finished and remaining ones.
 
-    A refusal stays: a filter would refuse again. Other absences deserve another try. A picture without a line was
-    written just before a kill: it is whole, and gets its line.
+    A refusal is finished, because a filter would refuse again; other absences are retried. An image without a record
+    was written just before the process was killed: it is complete, and its record is added.
     """
     finished: list[Job] = []
-    left: list[Job] = []
+    remaining: list[Job] = []
     for job in jobs:
-        line = listed.get(job.key)
+        line = outcome_list.get(job.key)
         if line is not None and line.absence is not None:
-            (finished if absence_reason(line.absence) == "refused" else left).append(job)
+            (finished if absence_reason(line.absence) == "refused" else remaining).append(job)
         elif not (folder / job.key.file).is_file():
-            left.append(job)
+            remaining.append(job)
         else:
             finished.append(job)
             if line is None:
-                listed.add(words.line(job, image_path=job.key.file))
-    return finished, left
+                outcome_list.add(prompts.line(job, image_path=job.key.file))
+    return finished, remaining
 
 
 class JobPrompts:
-    """What a method is asked, job by job, and the templates that were needed for it."""
+    """Prompts of a method for its jobs, and the templates that they use."""
 
     def __init__(self, method: Method, wording: PromptOptions) -> None:
         self._method = method
         self._wording = wording
         self.templates: set[str] = set()
 
-    def tell(self, edit: Edit) -> tuple[Edit, MethodPrompt]:
+    def prompt_edit(self, edit: Edit) -> tuple[Edit, MethodPrompt]:
         """Return the edit as the method receives it, and its prompt."""
         prompted = self._wording.tell(self._method, edit)
         self.templates.update(prompted.templates)
         return prompted.edit, prompted.prompt
 
-    def line(self, job: Job, **what: Any) -> OutcomeLine:
-        """Return the line of an outcome; an edit without a prompt keeps the benchmark's instruction."""
+    def line(self, job: Job, **fields: Any) -> OutcomeLine:
+        """Return the record of an outcome; without a prompt, it has the benchmark's instruction."""
         try:
-            _, prompt = self.tell(job.edit)
+            _, prompt = self.prompt_edit(job.edit)
         except BadInputError:
             prompt = MethodPrompt(job.edit.instruction)
         return OutcomeLine(
@@ -277,88 +304,92 @@ class JobPrompts:
             source_prompt=prompt.source,
             instruction=job.edit.instruction if prompt.rewriter else None,
             rewriter=prompt.rewriter,
-            **what,
+            **fields,
         )
 
 
 def make_all(
-    method: Method, jobs: Sequence[Job], folder: Path, words: JobPrompts, done: Callable[[OutcomeLine], None]
+    method: Method, jobs: Sequence[Job], folder: Path, prompts: JobPrompts, on_done: Callable[[OutcomeLine], None]
 ) -> None:
-    """Make the outcomes turn by turn and call `done` after each is written; one failure does not stop the others."""
+    """Make the outcomes turn by turn and call `on_done` after each; a failure of one does not stop the others."""
     workers = method.at_once if method.at_once > 0 else os.cpu_count() or 1
-    with _threads_of_opencv(1 if workers > 1 else None):
+    with _opencv_threads(1 if workers > 1 else None):
         pool = ThreadPoolExecutor(workers)
         try:
-            for turn in _turns(jobs):
-                for made in as_completed([pool.submit(_make, method, job, folder, words) for job in turn]):
-                    done(made.result())
+            for turn in _group_by_turn(jobs):
+                futures = [pool.submit(_make_outcome, method, job, folder, prompts) for job in turn]
+                for future in as_completed(futures):
+                    on_done(future.result())
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _turns(jobs: Iterable[Job]) -> list[list[Job]]:
-    """Group the jobs by turn: from the second on, the source is the method's previous outcome."""
+def _group_by_turn(jobs: Iterable[Job]) -> list[list[Job]]:
+    """Group jobs by turn, because the source of a later turn is the outcome of the previous one."""
     by_turn: dict[int, list[Job]] = {}
     for job in jobs:
         by_turn.setdefault(job.edit.turn if job.edit.follows else 1, []).append(job)
     return [by_turn[turn] for turn in sorted(by_turn)]
 
 
-def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeLine:
-    """Write the outcome and return its line; a failure is recorded as its reason.
+def _make_outcome(method: Method, job: Job, folder: Path, prompts: JobPrompts) -> OutcomeLine:
+    """Write the outcome and return its record; a failure of the method is recorded as an absence.
 
-    What a user can fix once for all edits, such as a missing key or weights, goes up and ends the work.
+    Errors that concern all edits, such as a missing key or missing weights, are raised.
     """
     try:
-        result, seconds = _edited(method, job, folder, words)
-        pixels = _picture(result)
-    except (CannotEditError, BadImageError) as reason:
-        return words.line(job, absence=as_utf8(str(reason)))
+        result, seconds = _run_method(method, job, folder, prompts)
+        pixels = _check_image(result)
+    except (CannotEditError, BadImageError) as error:
+        return prompts.line(job, absence=as_utf8(str(error)))
     except EditGaugeError:
         raise
     except Exception as error:
-        return words.line(job, absence=as_utf8(f"crashed: {type(error).__name__}: {error}"))
+        return prompts.line(job, absence=as_utf8(f"crashed: {type(error).__name__}: {error}"))
     write_png(pixels, folder / job.key.file)
-    return words.line(job, image_path=job.key.file, seconds=round(seconds, 4))
+    return prompts.line(job, image_path=job.key.file, seconds=round(seconds, 4))
 
 
-def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:
+def _run_method(method: Method, job: Job, folder: Path, prompts: JobPrompts) -> tuple[Any, float]:
     """Run the method and return the image and the seconds it took."""
     try:
-        prompt, _ = words.tell(job.edit)
+        edit, _ = prompts.prompt_edit(job.edit)
     except BadInputError as error:
         raise CannotEditError(str(error)) from error
     if job.edit.inputs and not method.takes_inputs:
         raise CannotEditError(f"the edit has {len(job.edit.inputs) + 1} source pictures, and the method takes one")
-    source = _source(job, folder)
-    began = time.perf_counter()
-    return method.edit(prompt, source, job.seed), time.perf_counter() - began
+    source = _read_source(job, folder)
+    start = time.perf_counter()
+    result = method.edit(edit, source, job.seed)
+    return result, time.perf_counter() - start
 
 
-def _source(job: Job, folder: Path) -> Pixels:
+def _read_source(job: Job, folder: Path) -> Pixels:
+    """Read the source image, or the outcome of the previous turn."""
     if job.edit.follows is None:
         return read_image(job.edit.source.path)
-    before = folder / OutcomeId(job.edit.follows, job.seed).file
-    if not before.is_file():
+    path = folder / OutcomeId(job.edit.follows, job.seed).file
+    if not path.is_file():
         raise CannotEditError(f"the outcome of the turn before, '{job.edit.follows}', is missing")
-    return read_image(before)
+    return read_image(path)
 
 
-def _picture(result: Any) -> Pixels:
+def _check_image(result: Any) -> Pixels:
+    """Return the result of a method if it is an RGB image of 8 bits; otherwise raise `CannotEditError`."""
     is_array = isinstance(result, np.ndarray)
     if is_array and result.dtype == np.uint8 and result.ndim == 3 and result.shape[2] == 3 and result.size:
         return np.asarray(result)
-    what = f"{result.dtype} {result.shape}" if is_array else type(result).__name__
-    raise CannotEditError(f"crashed: the method gave {what} instead of uint8 (height, width, 3)")
+    description = f"{result.dtype} {result.shape}" if is_array else type(result).__name__
+    raise CannotEditError(f"crashed: the method gave {description} instead of uint8 (height, width, 3)")
 
 
 @contextmanager
-def _threads_of_opencv(count: int | None) -> Iterator[None]:
-    """Edits that run side by side get a thread each; afterwards the caller finds OpenCV as it was."""
-    before = cv2.getNumThreads()
+def _opencv_threads(count: int | None) -> Iterator[None]:
+    """Limit the threads of OpenCV, so that concurrent edits do not compete, and restore their number afterwards."""
+    original_count = cv2.getNumThreads()
     if count is not None:
         cv2.setNumThreads(count)
     try:
         yield
     finally:
-        cv2.setNumThreads(before)
+        cv2.setNumThreads(original_count)

@@ -1,4 +1,4 @@
-"""The verb `parse`: what an instruction asks for, by rules or by a judge."""
+"""Parse what an instruction asks for, by rules or by a judge: the verb `parse`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from editgauge.results.edits import parsed_to_json
 from editgauge.types import ParsedInstruction
 
 LINE_KEYS = ("text", "source_caption", "target_caption", "form", "source")
-"""Keys of a line of a file that shape how it is parsed."""
-LINES = """--file takes a text file with one JSON object a line, such as {"text": "remove the dog"}."""
+"""Keys of a JSON line that are passed to the parser."""
+OUTPUT_KEYS = ("id", "text", "source_caption", "target_caption")
+"""Keys of a JSON line that are copied to the output."""
+FILE_HINT = """--file takes a text file with one JSON object per line, such as {"text": "remove the dog"}."""
 
 
 class JudgedPosition(BaseModel):
@@ -52,7 +54,7 @@ class JudgedStep(BaseModel):
 
 
 class JudgedInstruction(BaseModel):
-    """The reply of a judge to an instruction."""
+    """An instruction as a judge parses it."""
 
     model_config = ConfigDict(extra="forbid")
     steps: list[JudgedStep] = Field(min_length=1)
@@ -60,14 +62,14 @@ class JudgedInstruction(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class InstructionText:
-    """An instruction with what helps to parse it."""
+    """An instruction with the captions and the image that help to parse it."""
 
     text: str
     source_caption: str | None = None
     target_caption: str | None = None
     form: str | None = None
     source: str | Path | None = None
-    """The source image, which a judge is shown."""
+    """Source image to show to the judge."""
 
 
 @document_options
@@ -108,7 +110,7 @@ def parse_lines(
     try:
         lines = read_text(Path(file)).splitlines()
     except BadInputError as error:
-        raise BadInputError(f"{error} {LINES}") from error
+        raise BadInputError(f"{error} {FILE_HINT}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _parse_line(number, line, judge_config)
@@ -123,32 +125,34 @@ def _parse_line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, 
         entry = {"text": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         return {"line": number, "error": "must be an object with 'text'"}
-    copied = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
+    output = {key: entry[key] for key in OUTPUT_KEYS if entry.get(key)}
     fields = {key: entry[key] for key in LINE_KEYS if isinstance(entry.get(key), str)}
     try:
         parsed = parse_with_judge(InstructionText(**fields), judge_config)
     except EditGaugeError as error:
-        return {**copied, "line": number, "error": str(error)}
-    return {**copied, **parsed_to_json(parsed)}
+        return {**output, "line": number, "error": str(error)}
+    return {**output, **parsed_to_json(parsed)}
 
 
 def parse_with_judge(instruction: InstructionText, judge_config: JudgeConfig) -> ParsedInstruction:
     """Parse with the judge, or with the rules if there is none or it gives no answer."""
-    by_rules = parse_instruction(
+    rules_result = parse_instruction(
         instruction.text, instruction.source_caption, instruction.target_caption, instruction.form
     )
     if not judge_config.addresses:
-        return by_rules
+        return rules_result
     try:
-        return run_async(_ask_judge(_question(instruction, judge_config), judge_config))
+        return run_async(_ask_judge(_make_question(instruction, judge_config), judge_config))
     except EditGaugeError as error:
-        why = f"the judge gave no reading ({error}); this is the rules'"
-        return replace(by_rules, left="; ".join(filter(None, [by_rules.left, why])))
+        note = f"the judge gave no reading ({error}); this is the rules'"
+        return replace(rules_result, left=f"{rules_result.left}; {note}" if rules_result.left else note)
 
 
-def _question(instruction: InstructionText, judge_config: JudgeConfig) -> Question[JudgedInstruction]:
-    types = "\n".join(f'- "{row.name}": {row.meaning}. Example: {row.example}' for row in EDIT_TYPES.values())
-    words = open_prompt("read_instruction", folder=judge_config.prompts).render(
+def _make_question(instruction: InstructionText, judge_config: JudgeConfig) -> Question[JudgedInstruction]:
+    types = "\n".join(
+        f'- "{edit_type.name}": {edit_type.meaning}. Example: {edit_type.example}' for edit_type in EDIT_TYPES.values()
+    )
+    prompt = open_prompt("read_instruction", folder=judge_config.prompts).render(
         text=instruction.text,
         source_caption=instruction.source_caption or "not known",
         target_caption=instruction.target_caption or "not known",
@@ -156,7 +160,7 @@ def _question(instruction: InstructionText, judge_config: JudgeConfig) -> Questi
     )
     source = instruction.source
     images = (LabeledImage("The picture before the edit:", read_image(Path(source))),) if source else ()
-    return Question(words=words, form=Structured(JudgedInstruction), images=images)
+    return Question(words=prompt, form=Structured(JudgedInstruction), images=images)
 
 
 async def _ask_judge(question: Question[JudgedInstruction], judge_config: JudgeConfig) -> ParsedInstruction:

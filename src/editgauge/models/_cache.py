@@ -1,7 +1,8 @@
-"""The cache of model answers: encoding to bytes, a store on disk, models with a cache, and `editgauge cache`.
+"""Cache answers of models in memory and on disk, and manage the cache (`editgauge cache`).
 
-An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere is harmless. Masks
-and class maps are compressed ten to sixty times; floats are not, because compression costs more time than it saves.
+An answer is stored as a line of JSON and raw arrays, never as a pickle, so that a file from another machine is harmless
+to read. Masks and class maps are compressed ten to sixty times; floats are not, because compression costs more time
+than it saves.
 """
 
 from __future__ import annotations
@@ -37,14 +38,42 @@ from editgauge.options import Amount
 
 Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
 FIELDS_ON_DISK = {"class_token": "whole"}
-"""Fields that are stored under an older name, so that existing caches stay valid."""
+"""Names on disk of fields that were renamed later, so that existing caches stay valid."""
 MAGIC = b"EditGauge answer 2\n"
 CHECKSUM_BYTES = 16
 COMPRESSION_LEVEL = 1
+LAYOUT = "v1"
+NAMES_FOLDER = "names"
+"""Folder with one file per model whose id is not a valid file name; the file holds the id."""
+SHARDS = 64
+"""Number of folders over which answers are spread."""
+BLOCK_BYTES = 4096
+"""Unit in which disks allocate space."""
+SCAN_FRACTION = 1 / 16
+"""Fraction of a shard's size limit that is written between two scans."""
+EVICTION_TARGET_FRACTION = 0.9
+"""Fraction of its size limit to which a full shard is reduced."""
+MAX_DRAFT_SECONDS = 3600
+"""Age from which a draft is taken for one that a killed process left behind."""
+MAX_BYTES_IN_MEMORY = 128_000_000
+"""Enough for the features of about thirty images at the four megabytes of SAM."""
+MAX_BYTES_ON_DISK = 4_000_000
+"""Size limit of one answer on disk; larger ones stay in memory. The features of OWL-ViT (1.8 MB for a second of work)
+are worth storing; those of SAM (4.2 MB and more) would evict ten thousand answers for every few hundred images."""
+POSTPROCESSING_SETTINGS = {"operating_point"}
+"""Settings that are applied to cached answers, and so are not part of the key."""
+SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
+SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
+"""Environment variable with a folder of answers that several machines share."""
+ANSWERS = "answers"
+DEFAULT_BYTES = 10_000_000_000
+SECONDS_PER_DAY = 86_400
+
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class DamagedAnswerError(Exception):
-    """Bytes that are not what was packed under this key."""
+    """Stored bytes are damaged or belong to another key."""
 
 
 def pack(key: str, answer: Answer) -> bytes:
@@ -104,7 +133,7 @@ def _decompress(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
         bits = np.frombuffer(zlib.decompress(body), np.uint8)
         return np.unpackbits(bits, count=math.prod(shape)).view(np.bool_).reshape(shape)
     content = zlib.decompress(body) if dtype == np.uint8 else body
-    return np.frombuffer(content, dtype).reshape(shape).copy()  # libraries want arrays they may write to
+    return np.frombuffer(content, dtype).reshape(shape).copy()  # models expect writable arrays
 
 
 def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
@@ -119,9 +148,13 @@ def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "array", None, {"": answer}
         case Detections():
             names = list(dict.fromkeys((*answer.phrases, *answer.words)))
-            index = {name: number for number, name in enumerate(names)}
-            called = [[index[name] for name in side] for side in (answer.phrases, answer.words)]
-            arrays = {"boxes": answer.boxes, "confidences": answer.confidences, "called": np.array(called, np.int32)}
+            index_by_name = {name: index for index, name in enumerate(names)}
+            name_indices = [[index_by_name[name] for name in column] for column in (answer.phrases, answer.words)]
+            arrays = {
+                "boxes": answer.boxes,
+                "confidences": answer.confidences,
+                "called": np.array(name_indices, np.int32),
+            }
             if answer.output_indices is not None:
                 arrays["places"] = answer.output_indices
             return "detections", names, arrays
@@ -135,11 +168,12 @@ def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
 
 
 def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
+    """Build an answer from the parts that `_split` returns."""
     match kind:
         case "array":
             return arrays[""]
         case "detections":
-            phrases, words = (tuple(plain[index] for index in side) for side in arrays["called"].tolist())
+            phrases, words = (tuple(plain[index] for index in column) for column in arrays["called"].tolist())
             return Detections(arrays["boxes"], arrays["confidences"], phrases, words, arrays.get("places"))
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
@@ -147,27 +181,13 @@ def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             values: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
             }
-            names = {stored: name for name, stored in FIELDS_ON_DISK.items()}
-            return BUNDLES[kind](**{names.get(name, name): value for name, value in {**values, **arrays}.items()})
+            values.update(arrays)
+            field_names = {name_on_disk: name for name, name_on_disk in FIELDS_ON_DISK.items()}
+            return BUNDLES[kind](**{field_names.get(name, name): value for name, value in values.items()})
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:
             return arrays
-
-
-LAYOUT = "v1"
-NAMES_FOLDER = "names"
-"""Folder with one file per model whose id is not a valid file name; the file holds the id."""
-SHARDS = 64
-BLOCK_BYTES = 4096
-"""Disks allocate whole blocks, however small a file is."""
-SCAN_FRACTION = 1 / 16
-"""A shard is scanned whenever this part of its share was written since the last scan."""
-EVICTION_TARGET_FRACTION = 0.9
-"""Part of its share to which a full shard is reduced."""
-MAX_DRAFT_SECONDS = 3600
-"""An older draft was left behind by a killed process."""
-_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +198,7 @@ class StoredFile:
     model: str
     bytes: int
     used: float
-    """When it was last asked for, in seconds since 1970."""
+    """Time of last use, in seconds since 1970."""
 
 
 class Store:
@@ -193,11 +213,11 @@ class Store:
 
     def __init__(self, folder: Path, most_bytes: int, log: Callable[[str], None] = log_info) -> None:
         self._root = folder / LAYOUT
-        self._share = most_bytes / SHARDS
+        self._shard_limit = most_bytes / SHARDS
         self._log = log
-        self._refused = False
-        self._since_scan: dict[Path, float] = {}
-        self._named: set[str] = set()
+        self._is_disabled = False
+        self._bytes_since_scan: dict[Path, float] = {}
+        self._named_models: set[str] = set()
 
     def get(self, key: str, model: str) -> Answer | None:
         """Return the answer stored under the key; None if missing or damaged."""
@@ -218,57 +238,61 @@ class Store:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Store an answer. A disk error is logged once and disables storing."""
-        if self._refused:
+        """Store an answer; after a disk error, log it once and store nothing more."""
+        if self._is_disabled:
             return
         path = self._path(key, model)
         packed = pack(key, answer)
         try:
-            _write(path, packed)
-            self._name(model)
+            _write_atomically(path, packed)
+            self._write_name(model)
             self._make_room(path.parent, len(packed))
         except OSError as error:
             self._on_disk_error(error)
 
     def entries(self) -> Iterator[StoredFile]:
         """Yield all stored files."""
-        for number in range(SHARDS):
-            yield from _entries(self._root / f"{number:02x}")
+        for shard in range(SHARDS):
+            yield from _scan_shard(self._root / f"{shard:02x}")
 
     def names(self) -> dict[str, str]:
-        """Map file-name forms of model ids to the ids, where they differ."""
+        """Return the model ids that differ from their file-name suffix, by that suffix."""
         return {file.name: file.read_text("utf-8") for file in (self._root / NAMES_FOLDER).glob("[!.]*")}
 
-    def _name(self, model: str) -> None:
-        if model not in self._named and name_of(model) != model:
-            _write(self._root / NAMES_FOLDER / name_of(model), model.encode())
-        self._named.add(model)
+    def _write_name(self, model: str) -> None:
+        """Write the id of a model if it differs from its file-name suffix."""
+        if model not in self._named_models and name_of(model) != model:
+            _write_atomically(self._root / NAMES_FOLDER / name_of(model), model.encode())
+        self._named_models.add(model)
 
     def _path(self, key: str, model: str) -> Path:
         return self._root / f"{int(key[:2], 16) % SHARDS:02x}" / f"{key}.{name_of(model)}"
 
-    def _make_room(self, shard: Path, written: int) -> None:
-        self._since_scan[shard] = self._since_scan.get(shard, self._share) + written
-        if self._since_scan[shard] < self._share * SCAN_FRACTION:
+    def _make_room(self, shard: Path, written_bytes: int) -> None:
+        """Delete the least recently used files of a shard that exceeds its limit, scanning it only now and then."""
+        self._bytes_since_scan[shard] = self._bytes_since_scan.get(shard, self._shard_limit) + written_bytes
+        if self._bytes_since_scan[shard] < self._shard_limit * SCAN_FRACTION:
             return
-        self._since_scan[shard] = 0
+        self._bytes_since_scan[shard] = 0
         _delete_old_drafts(shard)
-        entries = sorted(_entries(shard), key=lambda entry: entry.used)
+        entries = sorted(_scan_shard(shard), key=lambda entry: entry.used)
         size = sum(entry.bytes for entry in entries)
-        target = size if size <= self._share else self._share * EVICTION_TARGET_FRACTION
+        if size <= self._shard_limit:
+            return
         for entry in entries:
-            if size <= target:
+            if size <= self._shard_limit * EVICTION_TARGET_FRACTION:
                 break
             entry.path.unlink(missing_ok=True)
             size -= entry.bytes
 
     def _on_disk_error(self, error: OSError) -> None:
-        if not self._refused:
-            self._refused = True
-            self._log(
-                f"Answers of models are no longer cached: '{self._root.parent}' cannot be used "
-                f"({error.strerror or error}). The scores are the same; a later run will compute them again."
-            )
+        if self._is_disabled:
+            return
+        self._is_disabled = True
+        self._log(
+            f"Answers of models are no longer cached: '{self._root.parent}' cannot be used "
+            f"({error.strerror or error}). The scores are the same; a later run will compute them again."
+        )
 
 
 class TwoLevels:
@@ -299,22 +323,13 @@ class TwoLevels:
         self._shared.put(key, model, answer)
 
 
-MAX_BYTES_IN_MEMORY = 128_000_000
-"""Enough for the features of about thirty images at the four megabytes of SAM."""
-MAX_BYTES_ON_DISK = 4_000_000
-"""Larger answers stay in memory. What OWL-ViT keeps of an image (1.8 MB for a second of work) is worth a place on the
-disk; what SAM keeps (4.2 MB and more) would push out ten thousand answers for every few hundred images."""
-POSTPROCESSING_SETTINGS = {"operating_point"}
-"""Settings that are applied to what was answered, so that another value costs nothing."""
-
-
 class RequestGroup(NamedTuple):
     """Requests that may go into one batch."""
 
     question: str
-    """The method of the model that answers."""
+    """Name of the model's method that answers."""
     shape: tuple[int, ...] | None
-    """Of the images, for models that take them as they are."""
+    """Shape of the images, for models that do not resize them; otherwise None."""
 
 
 class CachedModel:
@@ -327,11 +342,11 @@ class CachedModel:
         self._store = store
         self._kinds: dict[type, bool] = {}
         self._stage = "load"
-        """What a model does besides its forward pass: it loads itself when it is first asked, and prepares images."""
-        settings = {name: value for name, value in self.card.settings.items() if name not in POSTPROCESSING_SETTINGS}
-        card = self.card
+        """Profiling stage outside the forward pass: the first call loads the model, later ones prepare images."""
+        card = model.card
+        settings = {name: value for name, value in card.settings.items() if name not in POSTPROCESSING_SETTINGS}
         self._identity = [
-            __version__,  # another version may prepare images in another way
+            __version__,  # versions may preprocess images differently
             card.role,
             card.id,
             card.revision,
@@ -351,14 +366,14 @@ class CachedModel:
         return self.model.batch
 
     def is_a(self, kind: type) -> bool:
-        """Check a protocol with `isinstance`, memoized because runtime protocols are slow to check."""
+        """Return whether the model is an instance of a protocol; memoized, because the check is slow."""
         if kind not in self._kinds:
             self._kinds[kind] = isinstance(self.model, kind)
         return self._kinds[kind]
 
-    def key(self, question: str, *about: object) -> str:
-        """Hash model, revision, settings, question and subject to a cache key."""
-        return hashlib.sha256(json.dumps([self._identity, question, *about]).encode()).hexdigest()
+    def key(self, question: str, *arguments: object) -> str:
+        """Return the cache key: a hash of model, revision, settings, question and its arguments."""
+        return hashlib.sha256(json.dumps([self._identity, question, *arguments]).encode()).hexdigest()
 
     def group(self, question: str, shape: tuple[int, ...]) -> RequestGroup:
         """Return the batch group: models that resize images themselves accept mixed shapes."""
@@ -371,18 +386,18 @@ class CachedModel:
             with profiling.span("remember", self.name):
                 answer = self._store.get(key, self.card.id)
             if answer is not None:
-                self._memory.put(key, _frozen(answer))
+                self._memory.put(key, _freeze(answer))
         profiling.count(self.name, "unknown" if answer is None else "recalled")
         return answer
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
-        """Ask the model, in its own thread, and cache the answers."""
+        """Ask the model and cache the answers; runs in the model's own thread."""
         assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
         with profiling.span(self._stage, self.name):
-            answered = getattr(self.model, group.question)([request.payload for request in requests])
+            raw_answers = getattr(self.model, group.question)([request.payload for request in requests])
         self._stage = "prepare"
         with profiling.span("remember", self.name):
-            answers = [_frozen(item) for item in answered]
+            answers = [_freeze(answer) for answer in raw_answers]
             for request, answer in zip(requests, answers, strict=True):
                 self._keep(str(request.key), answer)
         return answers
@@ -393,27 +408,27 @@ class CachedModel:
             self._store.put(key, self.card.id, answer)
 
 
-def _frozen(answer: Any) -> Answer:
-    """Make an answer read-only, because items share it; features stay writable for the model."""
+def _freeze(answer: Any) -> Answer:
+    """Make an answer read-only, because items share it; mappings of features stay writable for the model."""
     if isinstance(answer, np.ndarray):
-        array = answer if answer.base is None else answer.copy()  # a row must not keep its batch alive
+        array = answer if answer.base is None else answer.copy()  # a view would keep its whole batch in memory
         array.setflags(write=False)
         return array
     if is_dataclass(answer):
         for field in fields(answer):
             if isinstance(value := getattr(answer, field.name), np.ndarray):
                 value.setflags(write=False)
-    result: Answer = float(answer) if isinstance(answer, np.floating) else answer
-    return result
+    frozen: Answer = float(answer) if isinstance(answer, np.floating) else answer
+    return frozen
 
 
 def is_image(answer: Answer) -> bool:
-    """Tell whether features are the image itself, which is not worth caching."""
+    """Return whether features are the image itself, which is not worth caching."""
     return isinstance(answer, dict) and set(answer) == {"pixels"}
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically. It is not synced: the checksum detects what a power cut damaged."""
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write a file atomically, without a sync: the checksum detects damage by a power failure."""
     draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -434,16 +449,17 @@ def name_of(model: str) -> str:
     return _UNSAFE_CHARACTERS.sub("+", model)[:120]
 
 
-def _entries(shard: Path) -> Iterator[StoredFile]:
+def _scan_shard(shard: Path) -> Iterator[StoredFile]:
+    """Yield the stored files of a shard, with their sizes rounded up to whole blocks."""
     with suppress(FileNotFoundError), os.scandir(shard) as files:
         for file in files:
-            with suppress(FileNotFoundError):  # another process may let go of it at any moment
+            if file.name.startswith(DRAFT_PREFIX):
+                continue
+            with suppress(FileNotFoundError):  # another process may delete it at any time
+                status = file.stat()
                 _, _, model = file.name.partition(".")
-                if not file.name.startswith(DRAFT_PREFIX):
-                    status = file.stat()
-                    yield StoredFile(
-                        Path(file.path), model, -(-status.st_size // BLOCK_BYTES) * BLOCK_BYTES, status.st_mtime
-                    )
+                size = math.ceil(status.st_size / BLOCK_BYTES) * BLOCK_BYTES
+                yield StoredFile(Path(file.path), model, size, status.st_mtime)
 
 
 def _delete_old_drafts(shard: Path) -> None:
@@ -451,14 +467,6 @@ def _delete_old_drafts(shard: Path) -> None:
         with suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > MAX_DRAFT_SECONDS:
                 draft.unlink()
-
-
-SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
-SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
-"""A folder that several machines see: what one of them asked, none asks again."""
-ANSWERS = "answers"
-DEFAULT_BYTES = 10_000_000_000
-DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,7 +505,7 @@ def info() -> CacheInfo:
         >>> editgauge.cache.info()
 
     """
-    return CacheInfo(_folder(), most_bytes(), _by_model(list(_store().entries())))
+    return CacheInfo(_answer_folder(), most_bytes(), _count_by_model(list(_open_local_store().entries())))
 
 
 def clear(*, model: str | None = None, older_than: Amount | None = None) -> CacheInfo:
@@ -512,26 +520,29 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
         older_than: only answers that were not used for this many days.
 
     """
-    entries = list(_store().entries())
-    selected = entries if model is None else _of_model(model, entries)
+    entries = list(_open_local_store().entries())
+    selected = entries if model is None else _select_model(model, entries)
     if older_than is not None:
-        selected = [entry for entry in selected if time.time() - entry.used > older_than * DAY]
+        selected = [entry for entry in selected if time.time() - entry.used > older_than * SECONDS_PER_DAY]
     for entry in selected:
         entry.path.unlink(missing_ok=True)
-    return CacheInfo(_folder(), most_bytes(), _by_model(selected))
+    return CacheInfo(_answer_folder(), most_bytes(), _count_by_model(selected))
 
 
 def cache_dir() -> Path | None:
     """Return the folder of cached answers; None when EDITGAUGE_CACHE_BYTES is 0."""
-    return _folder() if most_bytes() else None
+    return _answer_folder() if most_bytes() else None
 
 
 def open_store(folder: Path | None) -> Store | TwoLevels | None:
     """Open the answers in a folder, backed by EDITGAUGE_SHARED_CACHE if that is set."""
     if folder is None:
         return None
-    near, shared = Store(folder, most_bytes()), os.environ.get(SHARED_SETTING, "").strip()
-    return TwoLevels(near, Store(Path(shared).expanduser() / ANSWERS, most_bytes())) if shared else near
+    local = Store(folder, most_bytes())
+    shared_root = os.environ.get(SHARED_SETTING, "").strip()
+    if not shared_root:
+        return local
+    return TwoLevels(local, Store(Path(shared_root).expanduser() / ANSWERS, most_bytes()))
 
 
 def most_bytes() -> int:
@@ -548,23 +559,23 @@ def most_bytes() -> int:
     return limit
 
 
-def _folder() -> Path:
+def _answer_folder() -> Path:
     return cache_root() / ANSWERS
 
 
-def _store() -> Store:
-    return Store(_folder(), most_bytes())
+def _open_local_store() -> Store:
+    return Store(_answer_folder(), most_bytes())
 
 
-def _by_model(entries: list[StoredFile]) -> tuple[ModelEntries, ...]:
-    counted: dict[str, list[int]] = {}
-    names = _store().names()
+def _count_by_model(entries: list[StoredFile]) -> tuple[ModelEntries, ...]:
+    sizes_by_model: dict[str, list[int]] = {}
+    names = _open_local_store().names()
     for entry in entries:
-        counted.setdefault(names.get(entry.model, entry.model), []).append(entry.bytes)
-    return tuple(ModelEntries(model, len(sizes), sum(sizes)) for model, sizes in sorted(counted.items()))
+        sizes_by_model.setdefault(names.get(entry.model, entry.model), []).append(entry.bytes)
+    return tuple(ModelEntries(model, len(sizes), sum(sizes)) for model, sizes in sorted(sizes_by_model.items()))
 
 
-def _of_model(model: str, entries: list[StoredFile]) -> list[StoredFile]:
+def _select_model(model: str, entries: list[StoredFile]) -> list[StoredFile]:
     from editgauge.models import models
 
     file_names = {name_of(model), name_of(models.get(model)().card.id) if model in models else ""}

@@ -1,4 +1,4 @@
-"""The protocol `local-clip`: does the edited region show the requested content?"""
+"""Score whether the edited region shows the requested content: the protocol `local-clip`."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ class LocalClip(Protocol):
 async def _inside_similarity(item: Item, mask: BoolMask, perception: Perception) -> Score:
     text = edit_text(item.edit, "target")
     image_vector, text_vector = await gather(
-        perception.joint_image(black_outside(item.edited, mask)), perception.joint_text(text.words)
+        perception.joint_image(_blacken_outside(item.edited, mask)), perception.joint_text(text.words)
     )
     return Score(cosine_similarity(image_vector, text_vector), (Note(text.source_note),))
 
 
 async def _region_text_similarity(item: Item, mask: BoolMask, perception: Perception) -> Score:
-    words, note = _region_text(item.edit)
-    box = _box(mask)
+    text, note = _region_text(item.edit)
+    box = _mask_box(mask)
     image_vector, text_vector = await gather(
-        perception.joint_image(crop(item.edited, box)), perception.joint_text(words)
+        perception.joint_image(crop(item.edited, box)), perception.joint_text(text)
     )
     return Score(cosine_similarity(image_vector, text_vector), (note, Box("edited", *box, "looked at")))
 
@@ -92,19 +92,21 @@ async def _region_text_similarity(item: Item, mask: BoolMask, perception: Percep
 async def _region_reference_similarity(item: Item, mask: BoolMask, perception: Perception) -> Score:
     if item.reference is None:
         raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
-    box = _box(mask)
-    outcome, truth = await gather(
+    box = _mask_box(mask)
+    edited_vector, reference_vector = await gather(
         *(perception.joint_image(crop(image, box)) for image in (item.edited, item.reference))
     )
-    return Score(cosine_similarity(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
+    return Score(
+        cosine_similarity(edited_vector, reference_vector), (Box("edited", *box, "compared with the ground truth"),)
+    )
 
 
-def black_outside(image: Pixels, mask: BoolMask) -> Pixels:
-    """Return the image, black outside the mask."""
+def _blacken_outside(image: Pixels, mask: BoolMask) -> Pixels:
+    """Return a copy of the image that is black outside the mask."""
     return np.where(mask[..., np.newaxis], image, np.uint8(0))
 
 
-def _box(mask: BoolMask) -> tuple[int, int, int, int]:
+def _mask_box(mask: BoolMask) -> tuple[int, int, int, int]:
     """Return the box around the mask without its last row and column, as in CompBench's code."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     left, top, right, bottom = int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
@@ -114,6 +116,7 @@ def _box(mask: BoolMask) -> tuple[int, int, int, int]:
 
 
 def _region_text(edit: Edit) -> tuple[str, Note]:
+    """Return the benchmark's text for the region, or else the target text, with a note that says which."""
     caption = edit.extras.get(CAPTION)
     if isinstance(caption, str) and caption.strip():
         return caption, Note(f'Words for the region, by the benchmark: "{caption}".')

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, unit_vectors
 
+Classifier = Literal["svm", "lda", "logistic"]
 MIN_WEIGHT = 1e-3
 """Lower bound of weights, because classifiers need positive ones."""
+TOLERANCE = 1e-6
+"""Stopping tolerance of the solvers, a thousand times stricter than their default."""
+MIN_SQUARED_NORM = 1e-12
+"""Squared norm of w below which there is no hyperplane."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """One weight per attribute of the two sets, and how many were not positive."""
+    """One weight per attribute of the two sets, and the fraction that was not positive."""
 
     source: Floats
     target: Floats
@@ -23,7 +28,7 @@ class Weights:
     """Fraction of source attributes whose weight was clipped or dropped."""
     clipped_target: float = 0.0
     abandoned: bool = False
-    """Whether a whole set was clipped, so that all attributes have equal weight."""
+    """Whether all weights of a set were clipped, so that all attributes have equal weight."""
 
     def scaled(self) -> Weights:
         """Return the weights scaled to mean 1, so that C means the same as without weights."""
@@ -40,21 +45,22 @@ def even_weights(source: Vectors, target: Vectors) -> Weights:
 
 
 def relative_weights(source: Vectors, target: Vectors, *, sums: bool = False, dropped: bool = False) -> Weights:
-    """Return importance plus collision (eq. 4-6), by mean cosines or by sums as printed.
+    """Return importance plus collision (eq. 4-6) from mean cosines, or from their sums as the paper prints them.
 
     Args:
-        source: one row per source attribute
-        target: one row per target attribute
-        sums: whether cosines are summed instead of averaged
-        dropped: whether attributes without a positive weight are left out instead of clipped
+        source: one row per source attribute.
+        target: one row per target attribute.
+        sums: whether cosines are summed instead of averaged.
+        dropped: whether attributes without a positive weight are left out instead of clipped.
 
     """
-    source_weights, target_weights = _relative(source, target, sums=sums), _relative(target, source, sums=sums)
-    if dropped:
-        return Weights(
-            source_weights, target_weights, float((source_weights <= 0).mean()), float((target_weights <= 0).mean())
-        )
-    return clip_weights(source_weights, target_weights)
+    source_weights = _importance_plus_collision(source, target, sums=sums)
+    target_weights = _importance_plus_collision(target, source, sums=sums)
+    if not dropped:
+        return clip_weights(source_weights, target_weights)
+    return Weights(
+        source_weights, target_weights, float((source_weights <= 0).mean()), float((target_weights <= 0).mean())
+    )
 
 
 def naive_weights(source: Vectors, target: Vectors, direction: Vectors) -> Weights:
@@ -64,7 +70,7 @@ def naive_weights(source: Vectors, target: Vectors, direction: Vectors) -> Weigh
 
 
 def clip_weights(source: Floats, target: Floats) -> Weights:
-    """Clip weights at a small positive floor; return equal weights if a whole set lies below it.
+    """Clip weights to at least `MIN_WEIGHT`; return equal weights if all weights of a set lie below it.
 
     >>> clip_weights(np.array([0.5, -1.0]), np.array([0.2])).source.tolist()
     [0.5, 0.001]
@@ -72,26 +78,19 @@ def clip_weights(source: Floats, target: Floats) -> Weights:
     True
     """
     low_source, low_target = source < MIN_WEIGHT, target < MIN_WEIGHT
-    shares = float(low_source.mean()), float(low_target.mean())
+    clipped_fractions = float(low_source.mean()), float(low_target.mean())
     if low_source.all() or low_target.all():
-        return Weights(np.ones(len(source)), np.ones(len(target)), *shares, abandoned=True)
-    return Weights(np.maximum(source, MIN_WEIGHT), np.maximum(target, MIN_WEIGHT), *shares)
+        return Weights(np.ones(len(source)), np.ones(len(target)), *clipped_fractions, abandoned=True)
+    return Weights(np.maximum(source, MIN_WEIGHT), np.maximum(target, MIN_WEIGHT), *clipped_fractions)
 
 
-def _relative(attributes: Vectors, opposite: Vectors, *, sums: bool) -> Floats:
-    own_units, opposite_units = unit_vectors(attributes), unit_vectors(opposite)
-    importance = (own_units @ own_units.T).sum(axis=1) - 1.0  # without its similarity with itself
-    collision = -(own_units @ opposite_units.T).sum(axis=1)
+def _importance_plus_collision(attributes: Vectors, opposite: Vectors, *, sums: bool) -> Floats:
+    units, opposite_units = unit_vectors(attributes), unit_vectors(opposite)
+    importance = (units @ units.T).sum(axis=1) - 1.0  # exclude the similarity of an attribute to itself
+    collision = -(units @ opposite_units.T).sum(axis=1)
     if sums:
         return np.asarray(importance + collision)
-    return np.asarray(importance / max(len(own_units) - 1, 1) + collision / len(opposite_units))
-
-
-Classifier = Literal["svm", "lda", "logistic"]
-CLASSIFIERS: tuple[Classifier, ...] = get_args(Classifier)
-TOLERANCE = 1e-6
-"""Stopping tolerance of the solvers, a thousand times stricter than their default."""
-MIN_SQUARED_NORM = 1e-12
+    return np.asarray(importance / max(len(units) - 1, 1) + collision / len(opposite_units))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +101,7 @@ class Hyperplane:
     b: float
 
     def side(self, points: Vectors) -> Floats:
-        """Return the signed distance of points in units of 1 / |w|; targets are positive."""
+        """Return the signed distance of points in units of 1 / |w|, positive on the side of the targets."""
         return np.asarray(np.asarray(points, dtype=np.float64) @ self.w + self.b)
 
     def reach(self, point: Vectors) -> Floats:
@@ -122,37 +121,35 @@ class Hyperplane:
 def fit(
     source: Vectors, target: Vectors, weights: Weights | None = None, classifier: Classifier = "svm", c: float = 1.0
 ) -> Hyperplane:
-    """Fit a hyperplane between two sets of attributes (eq. 7); raise `ValueError` if there is none.
+    """Fit a hyperplane between two sets of attributes (eq. 7).
 
     Args:
         source: one row per source attribute.
         target: one row per target attribute.
-        weights: weight of each attribute; equal by default. LDA takes none. Attributes without a positive weight are
-            left out.
+        weights: weight of each attribute; equal by default. Attributes without a positive weight are left out; LDA
+            ignores the size of the others.
         classifier: `svm`, `lda` (with Ledoit and Wolf's shrinkage) or `logistic`.
-        c: how much a misclassified attribute costs relative to |w|; LDA takes none.
+        c: cost of a misclassified attribute relative to |w|; ignored by LDA.
+
+    Raises:
+        ValueError: a set has no attribute of positive weight, or no hyperplane separates the sets.
 
     """
     if len(source) == 0 or len(target) == 0:
         raise ValueError("a hyperplane needs an attribute on either side")
-    weights = weights or even_weights(source, target)
-    points = np.concatenate([np.asarray(side, dtype=np.float64) for side in (source, target)])
-    labels = np.repeat([-1, 1], [len(source), len(target)])
-    sample_weights = np.concatenate([weights.source, weights.target])
-    order = np.array(
-        sorted(range(len(points)), key=lambda row: (labels[row], points[row].tobytes(), sample_weights[row]))
-    )
-    order = order[sample_weights[order] > 0]
-    points, labels, sample_weights = points[order], labels[order], sample_weights[order]
+    points, labels, sample_weights = _make_samples(source, target, weights or even_weights(source, target))
     if len(np.unique(labels)) < 2:
-        raise ValueError("a whole set of attributes has no positive weight, so that nothing can be parted")
+        raise ValueError("a whole set of attributes has no positive weight, so that nothing can be separated")
     if classifier == "svm":
-        w, b = _svm(points, labels, sample_weights, c)
+        w, b = _fit_svm(points, labels, sample_weights, c)
     else:
+        # Solve in the span of the points, which has fewer dimensions than the embeddings.
         basis, coordinates = np.linalg.qr(points.T)
-        solve = _lda if classifier == "lda" else _logistic
-        inner, b = solve(coordinates.T, labels, sample_weights, c)
-        w = basis @ inner
+        if classifier == "lda":
+            span_w, b = _fit_lda(coordinates.T, labels)
+        else:
+            span_w, b = _fit_logistic(coordinates.T, labels, sample_weights, c)
+        w = basis @ span_w
     if not np.isfinite(b) or w @ w < MIN_SQUARED_NORM:
         raise ValueError("no hyperplane parts source and target attributes; are they the same to this embedder?")
     return Hyperplane(w, b)
@@ -163,8 +160,23 @@ def ideal_similarity(edited_image: Vectors, source_image: Vectors, modification:
     return cosine_similarity(edited_image, np.asarray(source_image, dtype=np.float64) + modification)
 
 
-def _svm(points: Floats, labels: Floats, sample_weights: Floats, c: float) -> tuple[Floats, float]:
-    """Solve by inner products of points."""
+def _make_samples(source: Vectors, target: Vectors, weights: Weights) -> tuple[Floats, Floats, Floats]:
+    """Return points, labels and weights of the attributes with a positive weight.
+
+    Rows are sorted, so that the hyperplane does not depend on the order of attributes.
+    """
+    points = np.concatenate([np.asarray(vectors, dtype=np.float64) for vectors in (source, target)])
+    labels = np.repeat([-1.0, 1.0], [len(source), len(target)])
+    sample_weights = np.concatenate([weights.source, weights.target])
+    rows = sorted(
+        np.flatnonzero(sample_weights > 0).tolist(),
+        key=lambda row: (labels[row], points[row].tobytes(), sample_weights[row]),
+    )
+    return points[rows], labels[rows], sample_weights[rows]
+
+
+def _fit_svm(points: Floats, labels: Floats, sample_weights: Floats, c: float) -> tuple[Floats, float]:
+    """Fit by inner products, because there are fewer points than dimensions."""
     from sklearn import config_context
     from sklearn.svm import SVC
 
@@ -173,7 +185,7 @@ def _svm(points: Floats, labels: Floats, sample_weights: Floats, c: float) -> tu
     return np.asarray(svm.dual_coef_[0] @ points[svm.support_]), float(svm.intercept_[0])
 
 
-def _logistic(points: Floats, labels: Floats, sample_weights: Floats, c: float) -> tuple[Floats, float]:
+def _fit_logistic(points: Floats, labels: Floats, sample_weights: Floats, c: float) -> tuple[Floats, float]:
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
 
@@ -183,14 +195,15 @@ def _logistic(points: Floats, labels: Floats, sample_weights: Floats, c: float) 
     return np.asarray(logistic.coef_[0]), float(logistic.intercept_[0])
 
 
-def _lda(points: Floats, labels: Floats, _loads: Floats, _c: float) -> tuple[Floats, float]:
-    """Solve with shrinkage, because fewer points than dimensions leave the covariance singular."""
+def _fit_lda(points: Floats, labels: Floats) -> tuple[Floats, float]:
+    """Fit with shrinkage, because the covariance of fewer points than dimensions is singular."""
     from sklearn.covariance import ledoit_wolf
 
-    before, after = points[labels < 0].mean(axis=0), points[labels > 0].mean(axis=0)
-    scatter = points - np.where(labels[:, np.newaxis] < 0, before, after)
+    source_mean, target_mean = points[labels < 0].mean(axis=0), points[labels > 0].mean(axis=0)
+    scatter = points - np.where(labels[:, np.newaxis] < 0, source_mean, target_mean)
     identity = np.eye(points.shape[1])
     covariance = ledoit_wolf(scatter, assume_centered=True)[0] if scatter.any() else identity
-    ridge = TOLERANCE * float(np.trace(covariance)) * identity  # of a few points that mirror each other, none is shrunk
-    w = np.asarray(np.linalg.solve(covariance + ridge, after - before))
-    return w, float(-w @ (before + after) / 2)
+    # Ledoit and Wolf's estimate of a few symmetric points may have no shrinkage, and so be singular.
+    ridge = TOLERANCE * float(np.trace(covariance)) * identity
+    w = np.asarray(np.linalg.solve(covariance + ridge, target_mean - source_mean))
+    return w, float(-w @ (source_mean + target_mean) / 2)
