@@ -69,8 +69,8 @@ EDIT_TYPE = """    EditType(
 RULE = """
 
 @rule("weather")
-async def snow(item, perception, options):
-    return Score(float(item.edited.mean() > item.source.mean()))
+async def snow(scene):
+    return Score(float(scene.item.edited.mean() > scene.item.source.mean()))
 """
 VERB = '''
 def describe(benchmark: str, *, shout: bool = False) -> str:
