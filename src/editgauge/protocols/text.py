@@ -43,7 +43,7 @@ NOT_A_TEXT_EDIT = Unscored("not_applicable", "the edit asks for no words, or for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """The recognized passage most similar to a target text."""
+    """The passage of OCR text that is most similar to a target text."""
 
     text: str
     error_rate: float
