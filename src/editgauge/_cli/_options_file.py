@@ -1,11 +1,15 @@
-"""`--options FILE.yaml`: options by verb, read from a file; those on the command line take precedence.
+"""Read the options file of `--options FILE.yaml`; options on the command line take precedence.
 
+The file holds options by verb:
+
+```yaml
 run:
   benchmark: sample
   outcomes: {mine: outcomes/mine, theirs: outcomes/theirs}
   protocol: [preservation]
 study:
   create: {design: editval, out: people}
+```
 """
 
 from __future__ import annotations
@@ -23,39 +27,39 @@ FLAG = "--options"
 
 
 def take_file(arguments: list[str]) -> tuple[list[str], Path | None]:
-    """Split `--options FILE` from the other arguments, wherever it is.
+    """Return the arguments without `--options FILE`, and the file; None if it is not given.
 
     >>> take_file(["run", "--options=a.yaml", "sample"])
     (['run', 'sample'], PosixPath('a.yaml'))
     """
-    arguments_left: list[str] = []
+    other_arguments: list[str] = []
     file: Path | None = None
-    remaining = iter(arguments)
-    for argument in remaining:
+    iterator = iter(arguments)
+    for argument in iterator:
+        if argument == "--":  # everything after it is positional
+            return [*other_arguments, argument, *iterator], file
         name, equals, value = argument.partition("=")
-        if argument == "--":
-            return [*arguments_left, argument, *remaining], file
         if name == FLAG:
-            path = value if equals else next(remaining, "")
+            path = value if equals else next(iterator, "")
             if not path or file:
                 raise BadInputError(f"{FLAG} takes one YAML file, once.")
             file = Path(path)
         else:
-            arguments_left.append(argument)
-    return arguments_left, file
+            other_arguments.append(argument)
+    return other_arguments, file
 
 
 def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:
-    """Return the file's options by verb, as the default map of the command line."""
+    """Return the options of the file by verb, in the form of Click's `default_map`."""
     problems: list[str] = []
-    by_verb = _read_group(_read(file), typer.main.get_command(app), problems)
+    by_verb = _read_group(_read_yaml(file), typer.main.get_command(app), problems)
     if problems:
         raise BadInputError(f"The options file '{file}' has problems.", problems)
     return by_verb
 
 
 def _read_group(content: dict[str, Any], group: Any, problems: list[str], prefix: str = "") -> dict[str, Any]:
-    """Return the options of the verbs of a group; those of a nested group are below its name."""
+    """Return the options by verb of a command group, nested for subgroups; append errors to `problems`."""
     by_verb: dict[str, Any] = {}
     for verb, options in content.items():
         name, command = f"{prefix}{verb}", group.commands.get(verb)
@@ -71,13 +75,14 @@ def _read_group(content: dict[str, Any], group: Any, problems: list[str], prefix
 
 
 def _read_verb(options: dict[str, Any], command: Any, problems: list[str], verb: str) -> dict[str, Any]:
+    """Return the options of one verb by parameter name; append unknown options to `problems`."""
     parameters = {parameter.name: parameter for parameter in command.params}
     values = {_parameter_name(str(name)): value for name, value in options.items()}
     problems += [f"{verb}: {_unknown_option(name, list(parameters))}" for name in values if name not in parameters]
     return {name: _as_default(value, parameters[name]) for name, value in values.items() if name in parameters}
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_yaml(file: Path) -> dict[str, Any]:
     import yaml
 
     try:
@@ -97,13 +102,17 @@ def _parameter_name(name: str) -> str:
     return "from_" if name == "from" else name.replace("-", "_")
 
 
-def _unknown_option(name: str, valid: list[str]) -> str:
-    close = difflib.get_close_matches(name, valid, n=1)
-    return f"no option '{name}'" + (f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(valid)}")
+def _unknown_option(name: str, valid_names: list[str]) -> str:
+    """Describe an unknown option and suggest a valid one."""
+    matches = difflib.get_close_matches(name, valid_names, n=1)
+    hint = f"did you mean '{matches[0]}'?" if matches else f"there are {', '.join(valid_names)}"
+    return f"no option '{name}'; {hint}"
 
 
 def _as_default(value: Any, parameter: Any) -> Any:
     """Convert a mapping to NAME=VALUE pairs, and a single value of a list option to a list."""
     if isinstance(value, dict):
         return [f"{name}={item}" for name, item in value.items()]
-    return [value] if getattr(parameter, "multiple", False) and not isinstance(value, list) else value
+    if getattr(parameter, "multiple", False) and not isinstance(value, list):
+        return [value]
+    return value

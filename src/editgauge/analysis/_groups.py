@@ -1,4 +1,4 @@
-"""Groups of a run's edits: benchmark divisions such as task or language, and the turns of multi-turn edits."""
+"""Summarize scores by group: benchmark divisions such as task or language, and turns of multi-turn edits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from editgauge.results import Run
     from editgauge.types import ScoreSpec
 
-NONE = ""
+NO_GROUP = ""
 """Value of an edit outside a division."""
+EDIT_SCORE = "edit"
+"""Name of the score that tells whether an edit was done."""
+MIN_SUCCESS_SCORE = 0.5
+"""Smallest value of `edit` that counts as done."""
+DRIFT_PROTOCOL = "drift"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,14 @@ class GroupCell:
     """The mean of one score over the edits of one group."""
 
     division: str
-    """`task`, `language` …"""
+    """Name of the division, such as `task` or `language`."""
     value: str
+    """Value of the division, such as `text_change`."""
     cell: Cell
 
     @property
     def label(self) -> str:
-        """Return the group as `group` takes it: `task=text_change`."""
+        """The group in the format of the `group` option: `task=text_change`."""
         return f"{self.division}={self.value}"
 
 
@@ -43,13 +49,13 @@ def divisions(run: Run) -> dict[str, list[str]]:
     for edit in run.edits.values():
         for name, value in edit.get("groups", {}).items():
             values.setdefault(name, {})[value] = None
-    return {name: list(seen_values) for name, seen_values in values.items()}
+    return {name: list(division_values) for name, division_values in values.items()}
 
 
 def values_of(run: Run, division: str) -> dict[str, str]:
-    """Map each edit that has a value of a division to it."""
-    groups = ((name, edit.get("groups", {})) for name, edit in run.edits.items())
-    return {name: edit_groups[division] for name, edit_groups in groups if division in edit_groups}
+    """Map edits to their value of a division; edits outside the division are left out."""
+    groups_by_edit = {name: edit.get("groups", {}) for name, edit in run.edits.items()}
+    return {name: groups[division] for name, groups in groups_by_edit.items() if division in groups}
 
 
 def read_selection(texts: Sequence[str], run: Run) -> dict[str, str]:
@@ -87,22 +93,22 @@ def columns_of(run: Run, selection: Mapping[str, str]) -> ScoreColumns:
     columns = run.score_columns
     if not selection:
         return columns
-    inside = set(edits_in(run, selection) or ())
-    is_inside = np.array([edit in inside for edit in columns.edit.labels] or [False])
-    return columns.select(np.flatnonzero(is_inside[columns.edit.codes]))
+    selected_edits = set(edits_in(run, selection) or ())
+    is_selected = np.array([edit in selected_edits for edit in columns.edit.labels], dtype=np.bool_)
+    return columns.select(np.flatnonzero(is_selected[columns.edit.codes]))
 
 
 def labels_of(run: Run, columns: ScoreColumns, division: str) -> LabelColumn:
-    """Return the value of a division for every score; `NONE` where the edit has none."""
+    """Return the value of a division for every score; `NO_GROUP` where the edit has none."""
     values = values_of(run, division)
-    labels = sorted({NONE, *values.values()})
-    index_of = {value: index for index, value in enumerate(labels)}
-    codes = np.array([index_of[values.get(edit, NONE)] for edit in columns.edit.labels] or [0])
+    labels = sorted({NO_GROUP, *values.values()})
+    code_of = {value: code for code, value in enumerate(labels)}
+    codes = np.array([code_of[values.get(edit, NO_GROUP)] for edit in columns.edit.labels], dtype=np.int64)
     return LabelColumn(codes[columns.edit.codes], labels)
 
 
 def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[GroupCell]:
-    """Return every mean within every group, over all edit types; empty without groups."""
+    """Return the mean of every score in every group, over all edit types; empty without groups."""
     columns = columns_of(run, selection or {})
     cells = []
     for division, values in divisions(run).items():
@@ -113,20 +119,14 @@ def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[Gr
     return cells
 
 
-EDIT = "edit"
-SUCCESS = 0.5
-"""Smallest value of `edit` that counts as done."""
-DRIFT = "drift"
-
-
 @dataclass(frozen=True, slots=True)
 class TurnCell:
-    """One number of a method at one turn."""
+    """The mean of one quantity for one method at one turn."""
 
     mean: Mean | None
     """None when nothing is scored at this turn."""
     unknown: int
-    """Unscored outcomes of the turn."""
+    """Number of unscored outcomes of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class TurnTable:
     about: str
     spec: ScoreSpec
     cells: Mapping[str, Mapping[int, TurnCell]]
-    """Method to turn to the number."""
+    """Cells by method, then by turn."""
 
 
 def turn_tables(run: Run) -> list[TurnTable]:
@@ -146,48 +146,51 @@ def turn_tables(run: Run) -> list[TurnTable]:
     turns = {name: int(edit.get("turn", 1)) for name, edit in run.edits.items()}
     if max(turns.values(), default=1) < 2:
         return []
-    before = {name: edit["follows"] for name, edit in run.edits.items() if edit.get("follows")}
+    previous_turn = {name: edit["follows"] for name, edit in run.edits.items() if edit.get("follows")}
     columns = run.score_columns
     tables: list[TurnTable] = []
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
-            if spec.name == EDIT and spec.range == (0.0, 1.0):
-                tables += _success(run, protocol, spec, turns, before)
-            elif base_name(protocol) == DRIFT:
-                cells = _by_turn(run, columns, columns.rows(protocol, spec.name), turns, spec)
+            if spec.name == EDIT_SCORE and spec.range == (0.0, 1.0):
+                tables += _success_tables(run, protocol, spec, turns, previous_turn)
+            elif base_name(protocol) == DRIFT_PROTOCOL:
+                cells = _cells_by_turn(run, columns, columns.rows(protocol, spec.name), turns, spec)
                 tables.append(TurnTable(protocol, spec.name, f"Against the first source: {spec.about}", spec, cells))
     return [table for table in tables if any(cell.mean for row in table.cells.values() for cell in row.values())]
 
 
-def _success(
-    run: Run, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
+def _success_tables(
+    run: Run, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], previous_turn: Mapping[str, str]
 ) -> list[TurnTable]:
+    """Return success by turn and, if edits follow each other, success of all turns so far."""
     scores = run.score_columns.select(run.score_columns.rows(protocol, spec.name))
-    done = np.where(np.isnan(scores.value), np.nan, (scores.value >= SUCCESS).astype(np.float64))
+    done = np.where(np.isnan(scores.value), np.nan, (scores.value >= MIN_SUCCESS_SCORE).astype(np.float64))
+    rows = np.arange(done.size)
+    condition = f"{protocol}/edit >= {MIN_SUCCESS_SCORE:g}"
     tables = [
         TurnTable(
             protocol,
             "success",
-            f"Share of outcomes whose own turn is done ({protocol}/edit >= {SUCCESS:g}).",
+            f"Share of outcomes whose own turn is done ({condition}).",
             spec,
-            _by_turn(run, replace(scores, value=done), np.arange(done.size), turns, spec),
+            _cells_by_turn(run, replace(scores, value=done), rows, turns, spec),
         )
     ]
-    if before:
-        so_far = replace(scores, value=_all_so_far(scores, done, before))
+    if previous_turn:
+        so_far = replace(scores, value=_all_done_so_far(scores, done, previous_turn))
         tables.append(
             TurnTable(
                 protocol,
                 "success_so_far",
-                f"Share of outcomes of which this turn and all before it are done ({protocol}/edit >= {SUCCESS:g}).",
+                f"Share of outcomes of which this turn and all before it are done ({condition}).",
                 spec,
-                _by_turn(run, so_far, np.arange(done.size), turns, spec),
+                _cells_by_turn(run, so_far, rows, turns, spec),
             )
         )
     return tables
 
 
-def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str]) -> Numbers:
+def _all_done_so_far(columns: ScoreColumns, done: Numbers, previous_turn: Mapping[str, str]) -> Numbers:
     """Return 1 where this and all previous turns are done, 0 where one is not, NaN where unknown."""
     outcomes = columns.keys(np.arange(done.size))
     done_by_outcome = dict(zip(outcomes, done.tolist(), strict=True))
@@ -197,27 +200,30 @@ def _all_so_far(columns: ScoreColumns, done: Numbers, before: Mapping[str, str])
         name: str | None = edit
         while name is not None:
             chain.append(done_by_outcome.get(OutcomeKey(name, method, seed), np.nan))
-            name = before.get(name)
-        failed = any(value == 0 for value in chain)
-        results.append(0.0 if failed else np.nan if any(np.isnan(chain)) else 1.0)
+            name = previous_turn.get(name)
+        if 0.0 in chain:
+            results.append(0.0)
+        else:
+            results.append(np.nan if np.isnan(chain).any() else 1.0)
     return np.array(results, dtype=np.float64)
 
 
-def _by_turn(
+def _cells_by_turn(
     run: Run, columns: ScoreColumns, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
 ) -> dict[str, dict[int, TurnCell]]:
-    turn_of_rows = np.array([turns.get(edit, 1) for edit in columns.edit.labels] or [1])[columns.edit.codes[rows]]
+    turn_of_edit = np.array([turns.get(edit, 1) for edit in columns.edit.labels], dtype=np.int64)
+    turn_of_rows = turn_of_edit[columns.edit.codes[rows]]
     cells: dict[str, dict[int, TurnCell]] = {}
     for method in run.manifest.methods:
         is_method = columns.method.equals(method)[rows]
         cells[method] = {
-            int(turn): _cell(columns, rows[is_method & (turn_of_rows == turn)], spec)
+            int(turn): _turn_cell(columns, rows[is_method & (turn_of_rows == turn)], spec)
             for turn in np.unique(turn_of_rows[is_method])
         }
     return cells
 
 
-def _cell(columns: ScoreColumns, rows: Rows, spec: ScoreSpec) -> TurnCell:
+def _turn_cell(columns: ScoreColumns, rows: Rows, spec: ScoreSpec) -> TurnCell:
     values = columns.value[rows]
     is_scored = ~np.isnan(values)
     if not is_scored.any():

@@ -1,6 +1,6 @@
-"""Compare yes-or-no scores with majorities of people, by question (EditInspector, table 3).
+"""Compare yes-or-no scores with the majority of human raters, by question (EditInspector, table 3).
 
-Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, yes means a flaw.
+"Yes" is a score of 1: for a score where lower is better, such as `artifacts`, "yes" means a flaw.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.results import OutcomeKey, Run, RunSource, ScoreColumns
 from editgauge.types import ScoreSpec
 
-VERDICT = "edit"
-"""The score for questions without a score of their name."""
+DEFAULT_SCORE_NAME = "edit"
+"""Name of the scores that are compared if no score has the name of the question."""
+SCORE_NAMES = {"artifacts": ("artifacts", "artifact")}
+"""Names of scores by question, where they differ from the question: judges return `artifacts`, detectors `artifact`
+(EditInspector, section 4.2)."""
 GOOD_LEVELS = {"accuracy": 2.0, "artifacts": 1.0}
-"""Lowest good answer to these questions of EditInspector (section 3.2): the edit was made, even in an unexpected way;
-artifacts are mild at most. Other questions count when their answers are 0 and 1."""
-
-PASS_THRESHOLD = MAJORITY = 0.5
+"""Lowest good answer to questions of EditInspector (section 3.2): the edit was made, even in an unexpected way;
+artifacts are mild at most. Other questions are compared only if their answers are 0 and 1."""
+PASS_THRESHOLD = 0.5
+"""Lowest score that counts as "yes"."""
+MAJORITY_SHARE = 0.5
+"""Share of raters above which they are a majority."""
 UNFINISHED = "unfinished"
 """Reason of outcomes that the run has not scored yet."""
 NO_ACTION = "no action given"
 UNDEFINED = no_estimate("no outcome has both a score and a majority")
-SCORE_NAMES = {"artifacts": ("artifacts", "artifact")}
-"""Question to the scores that answer it, where those of other names do: judges call theirs `artifacts`, detectors
-`artifact` (EditInspector, section 4.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Numbers of outcomes by the answers of people and score."""
+    """Confusion matrix: numbers of outcomes by the answer of the score and whether it is correct."""
 
     yes_rightly: int
     yes_wrongly: int
@@ -52,7 +54,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The share of correct answers where people find another aspect good, where they do not, and the difference."""
+    """The share of correct answers where raters find another aspect good, where they do not, and the difference."""
 
     where_good: Estimate
     where_bad: Estimate
@@ -72,28 +74,28 @@ class BinaryScore:
     confusion: Confusion
     n: int
     unscored: Mapping[str, int]
-    """Outcomes on which people agree and the score has no value, by reason."""
+    """Number of outcomes with a majority but without a score, by reason."""
     without_majority: int
-    """Outcomes with an even split of raters: left out."""
+    """Number of outcomes on which raters are evenly split; they are left out."""
     by_action: Mapping[str, BinaryRates]
-    """By action in the benchmark, or else by edit type."""
+    """Rates by action in the benchmark, or by edit type if it has no actions."""
     conditional: Mapping[str, Dependence]
     """Correctness by the majority on each other question (section 3.3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Whether two scores err on the same outcomes of one question (section 4.2)."""
+    """How far two scores err on the same outcomes of one question (section 4.2)."""
 
     question: str
     shares: Complementarity
     oracle: BinaryRates
-    """Rates of an oracle that always picks the correct one of the two."""
+    """Rates of an oracle that is correct whenever one of the two scores is."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryAgreement:
-    """All scores that answer a yes-or-no question, best balanced accuracy first."""
+    """Comparisons of all scores that answer a yes-or-no question, highest balanced accuracy first."""
 
     scores: tuple[BinaryScore, ...]
     together: tuple[Together, ...]
@@ -106,15 +108,15 @@ def binary_agreement(
 
     Args:
         run: the run folder.
-        ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
-        scores: names such as `edit` or `editinspector[gpt-4o]/artifacts`; without any, all that answer a question.
-        levels: for questions with more than two answers, the lowest that is good.
+        ratings: a CSV or JSON lines file with the columns edit, method, value and, optionally, rater, question, seed.
+        scores: names such as `edit` or `editinspector[gpt-4o]/artifacts`; if empty, all that answer a question.
+        levels: the lowest good answer of questions with more than two answers.
 
     """
-    opened = Run.open(run)
-    outcomes = opened.score_columns
+    opened_run = Run.open(run)
+    outcomes = opened_run.score_columns
     matched = match(read_ratings(Path(ratings)), outcomes.seeds)
-    return binary_scores(matched, scored(select_scores(opened, scores), outcomes), opened, outcomes, levels)
+    return binary_scores(matched, scored(select_scores(opened_run, scores), outcomes), opened_run, outcomes, levels)
 
 
 def binary_scores(
@@ -125,17 +127,21 @@ def binary_scores(
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
     """Compare scores with ratings already matched to a run; empty without a yes-or-no question."""
-    people = majorities(matched, {**GOOD_LEVELS, **(levels or {})})
-    compared = [
-        _Comparison.of(score, question, people[question], outcomes)
-        for question in people
-        for score in _answering(question, scores)
+    majority_of = majorities(matched, {**GOOD_LEVELS, **(levels or {})})
+    comparisons = [
+        _Comparison.of(score, question, majority, outcomes)
+        for question, majority in majority_of.items()
+        for score in _scores_for(question, scores)
     ]
     actions = _actions(run, outcomes)
-    results = [_binary_score(comparison, people, actions) for comparison in compared]
-    results.sort(key=lambda score: best_first(score.rates.balanced_accuracy))
-    pairs = (_complementarity(*pair) for pair in combinations(compared, 2) if pair[0].question == pair[1].question)
-    return BinaryAgreement(tuple(results), tuple(pair for pair in pairs if pair))
+    results = [_binary_score(comparison, majority_of, actions) for comparison in comparisons]
+    results.sort(key=lambda result: best_first(result.rates.balanced_accuracy))
+    pairs = (
+        _complementarity(first, second)
+        for first, second in combinations(comparisons, 2)
+        if first.question == second.question
+    )
+    return BinaryAgreement(tuple(results), tuple(pair for pair in pairs if pair is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +149,32 @@ class Majority:
     """The majority answer of raters by outcome."""
 
     good_from: float
+    """Lowest answer that counts as good."""
     good: Mapping[OutcomeKey, bool]
+    """Whether the majority finds the outcome good."""
     split: int
-    """Outcomes on which they are evenly split."""
+    """Number of outcomes on which raters are evenly split."""
 
 
 def majorities(matched: Matched[Rating], levels: Mapping[str, float]) -> dict[str, Majority]:
-    """Return majorities by question; questions with other answers than 0 and 1 need a level."""
-    people = {}
+    """Return majorities by question; questions with answers other than 0 and 1 need a level."""
+    majority_of = {}
     for question, ratings in by_question(matched).items():
-        if question in levels or {rating.value for answers in ratings.values() for rating in answers} <= {0.0, 1.0}:
-            level = levels.get(question, 1.0)
-            shares = {key: fmean(rating.value >= level for rating in answers) for key, answers in ratings.items()}
-            good = {key: share > MAJORITY for key, share in shares.items() if share != MAJORITY}
-            people[question] = Majority(level, good, len(shares) - len(good))
-    return people
+        answers = {rating.value for outcome_ratings in ratings.values() for rating in outcome_ratings}
+        if question not in levels and not answers <= {0.0, 1.0}:
+            continue
+        level = levels.get(question, 1.0)
+        shares = {
+            key: fmean(rating.value >= level for rating in outcome_ratings) for key, outcome_ratings in ratings.items()
+        }
+        good = {key: share > MAJORITY_SHARE for key, share in shares.items() if share != MAJORITY_SHARE}
+        majority_of[question] = Majority(level, good, split=len(shares) - len(good))
+    return majority_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """Yes-or-no answers of a score and of people on one question."""
+    """Yes-or-no answers of a score and of the majority to one question."""
 
     score: Scored
     question: str
@@ -170,108 +182,126 @@ class _Comparison:
     predicted: Numbers
     """1 where the score says yes."""
     actual: Numbers
-    """1 where people say yes."""
+    """1 where the majority says yes."""
     sources: Labels
     unscored: Mapping[str, int]
 
     @classmethod
-    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoreColumns) -> _Comparison:
-        """Compare a score with a majority; count unscored outcomes by reason."""
-        keys = tuple(key for key in people.good if key in score.values)
+    def of(cls, score: Scored, question: str, majority: Majority, outcomes: ScoreColumns) -> _Comparison:
+        """Align a score with a majority; count unscored outcomes by reason."""
+        keys = tuple(key for key in majority.good if key in score.values)
         reasons = outcomes.reasons(score.protocol, score.spec.name)
+        unscored = Counter(reasons.get(key, UNFINISHED) for key in majority.good if key not in score.values)
         return cls(
             score,
             question,
             keys,
-            np.array([score.values[key] >= PASS_THRESHOLD for key in keys], dtype=np.float64),
-            np.array([people.good[key] == score.spec.higher_is_better for key in keys], dtype=np.float64),
-            outcomes.sources_of(keys),
-            dict(Counter(reasons.get(key, UNFINISHED) for key in people.good if key not in score.values).most_common()),
+            predicted=np.array([score.values[key] >= PASS_THRESHOLD for key in keys], dtype=np.float64),
+            actual=np.array([majority.good[key] == score.spec.higher_is_better for key in keys], dtype=np.float64),
+            sources=outcomes.sources_of(keys),
+            unscored=dict(unscored.most_common()),
         )
 
     @property
-    def right(self) -> Numbers:
-        """Return 1 where both answers are the same."""
+    def is_correct(self) -> Numbers:
+        """1 where both answers are the same, else 0."""
         return np.equal(self.predicted, self.actual).astype(np.float64)
 
 
 def _actions(run: Run, outcomes: ScoreColumns) -> Mapping[str, str]:
     """Map each edit to its action in the benchmark, or to its edit type where there are no actions."""
     actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in outcomes.sources}
-    return (
-        {edit: action or NO_ACTION for edit, action in actions.items()}
-        if any(actions.values())
-        else outcomes.edit_types
-    )
+    if not any(actions.values()):
+        return outcomes.edit_types
+    return {edit: action or NO_ACTION for edit, action in actions.items()}
 
 
-def _answering(question: str, scores: Sequence[Scored]) -> list[Scored]:
-    """Return the scores that answer a question, or else the verdicts on the edit."""
+def _scores_for(question: str, scores: Sequence[Scored]) -> list[Scored]:
+    """Return the scores in [0, 1] that answer a question; those called `edit` if there are none."""
     bounded = [score for score in scores if score.spec.range == (0.0, 1.0)]
     names = SCORE_NAMES.get(question, (question,))
     return [score for score in bounded if score.spec.name in names] or [
-        score for score in bounded if score.spec.name == VERDICT
+        score for score in bounded if score.spec.name == DEFAULT_SCORE_NAME
     ]
 
 
-def _binary_score(compared: _Comparison, people: Mapping[str, Majority], actions: Mapping[str, str]) -> BinaryScore:
-    majority, predicted, actual = people[compared.question], compared.predicted, compared.actual
-    counts = (predicted * actual, predicted * (1 - actual), (1 - predicted) * actual, (1 - predicted) * (1 - actual))
-    action_of = np.array([actions[key.edit] for key in compared.keys], dtype=np.str_)
-    by_action = {str(name): action_of == name for name in np.unique(action_of)}
+def _binary_score(
+    comparison: _Comparison, majority_of: Mapping[str, Majority], actions: Mapping[str, str]
+) -> BinaryScore:
+    predicted, actual, sources = comparison.predicted, comparison.actual, comparison.sources
+    majority = majority_of[comparison.question]
+    action_of = np.array([actions[key.edit] for key in comparison.keys], dtype=np.str_)
+    action_rows = {str(action): action_of == action for action in np.unique(action_of)}
     return BinaryScore(
-        compared.score.protocol,
-        compared.score.spec,
-        compared.question,
-        majority.good_from,
-        _rates(predicted, actual, compared.sources),
-        Confusion(*(int(count.sum()) for count in counts)),
-        predicted.size,
-        compared.unscored,
-        majority.split,
-        {name: _rates(predicted[rows], actual[rows], compared.sources[rows]) for name, rows in by_action.items()},
-        {name: _dependence(compared, people[name]) for name in people if name != compared.question},
+        protocol=comparison.score.protocol,
+        spec=comparison.score.spec,
+        question=comparison.question,
+        good_from=majority.good_from,
+        rates=_rates(predicted, actual, sources),
+        confusion=Confusion(
+            yes_rightly=int((predicted * actual).sum()),
+            yes_wrongly=int((predicted * (1 - actual)).sum()),
+            no_wrongly=int(((1 - predicted) * actual).sum()),
+            no_rightly=int(((1 - predicted) * (1 - actual)).sum()),
+        ),
+        n=predicted.size,
+        unscored=comparison.unscored,
+        without_majority=majority.split,
+        by_action={
+            action: _rates(predicted[rows], actual[rows], sources[rows]) for action, rows in action_rows.items()
+        },
+        conditional={
+            question: _dependence(comparison, condition)
+            for question, condition in majority_of.items()
+            if question != comparison.question
+        },
     )
 
 
 def _rates(predicted: Numbers, actual: Numbers, sources: Labels) -> BinaryRates:
+    """Return the rates, all undefined without outcomes."""
     return binary_rates(predicted, actual, sources) if predicted.size else BinaryRates(*[UNDEFINED] * 5)
 
 
-def _dependence(compared: _Comparison, condition: Majority) -> Dependence:
-    """Compare correctness by the majority on another question."""
-    rows = np.array([index for index, key in enumerate(compared.keys) if key in condition.good], dtype=np.int64)
-    if not rows.size:
+def _dependence(comparison: _Comparison, condition: Majority) -> Dependence:
+    """Compare correctness between outcomes that the majority finds good and bad on another question."""
+    rows = [row for row, key in enumerate(comparison.keys) if key in condition.good]
+    if not rows:
         return Dependence(UNDEFINED, UNDEFINED, UNDEFINED)
-    right, sources = compared.right[rows], compared.sources[rows]
-    good = np.array([condition.good[compared.keys[estimates]] for estimates in rows], dtype=np.float64)
+    is_correct, sources = comparison.is_correct[rows], comparison.sources[rows]
+    is_good = np.array([condition.good[comparison.keys[row]] for row in rows], dtype=np.float64)
+    is_bad = 1 - is_good
 
     def shares(weights: Numbers) -> Numbers:
-        where_good, where_bad = (safe_divide((right * part) @ weights, part @ weights) for part in (good, 1 - good))
+        where_good = safe_divide((is_correct * is_good) @ weights, is_good @ weights)
+        where_bad = safe_divide((is_correct * is_bad) @ weights, is_bad @ weights)
         return np.stack([where_good, where_bad, where_good - where_bad])
 
-    values = shares(np.ones((right.size, 1)))[:, 0]
-    drawn, clusters = resampled(shares, sources), np.unique(sources).size
-    counts = int(good.sum()), int((1 - good).sum()), right.size
+    clusters = np.unique(sources).size
+
+    def estimate_share(value: float, resamples: Numbers, n: int) -> Estimate:
+        if np.isnan(value):
+            return Estimate(None, None, None, n, clusters, "people rate all outcomes the same")
+        return estimate(value, resamples, n, clusters)
+
+    where_good, where_bad, difference = shares(np.ones((len(rows), 1)))[:, 0].tolist()
+    good_resamples, bad_resamples, difference_resamples = resampled(shares, sources)
     return Dependence(
-        *(
-            Estimate(None, None, None, n, clusters, "people rate all outcomes the same")
-            if np.isnan(value)
-            else estimate(float(value), estimates, n, clusters)
-            for value, estimates, n in zip(values, drawn, counts, strict=True)
-        )
+        where_good=estimate_share(where_good, good_resamples, int(is_good.sum())),
+        where_bad=estimate_share(where_bad, bad_resamples, int(is_bad.sum())),
+        difference=estimate_share(difference, difference_resamples, len(rows)),
     )
 
 
 def _complementarity(first: _Comparison, second: _Comparison) -> Together | None:
     """Compare two scores on the outcomes that both answer; None without any, or when directions differ."""
-    index = {key: row for row, key in enumerate(second.keys)}
-    rows = [(row, index[key]) for row, key in enumerate(first.keys) if key in index]
-    if not rows or first.score.spec.higher_is_better != second.score.spec.higher_is_better:
+    second_row_of = {key: row for row, key in enumerate(second.keys)}
+    row_pairs = [(row, second_row_of[key]) for row, key in enumerate(first.keys) if key in second_row_of]
+    if not row_pairs or first.score.spec.higher_is_better != second.score.spec.higher_is_better:
         return None
-    first_rows, second_rows = (np.array(indices) for indices in zip(*rows, strict=True))
-    first_right, second_right = first.right[first_rows], second.right[second_rows]
+    first_rows, second_rows = np.array(row_pairs).T
+    first_correct, second_correct = first.is_correct[first_rows], second.is_correct[second_rows]
     actual, sources = first.actual[first_rows], first.sources[first_rows]
-    oracle = np.where(np.maximum(first_right, second_right) > 0, actual, 1 - actual)
-    shares = complementarity(first_right, second_right, sources, names=(label(first.score), label(second.score)))
+    oracle = np.where(np.maximum(first_correct, second_correct) > 0, actual, 1 - actual)
+    shares = complementarity(first_correct, second_correct, sources, names=(label(first.score), label(second.score)))
     return Together(first.question, shares, binary_rates(oracle, actual, sources))

@@ -1,4 +1,4 @@
-"""Building blocks of rule-based protocols: rules by edit type, steps of an instruction, scores with evidence."""
+"""Helpers of rule-based protocols: rules by edit type, steps of an instruction, scores with evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from editgauge.evidence import Evidence, Note
 from editgauge.instructions.parsed import edit_steps
 from editgauge.types import Edit, Item, Position, Relation, Score, Scores, ScoreSpec, Unscored
 
-AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
+RuleT = TypeVar("RuleT", bound=Callable[..., object])
+
+MIN_DONE_SCORE = 0.5
+"""Minimum score of a completed step."""
+STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that were done.")
+"""Spec that every protocol declares if it scores an edit step by step."""
 NO_RULE = Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")
 
 
@@ -23,55 +28,54 @@ def no_rule(edit: Edit) -> Unscored:
     """Return why an edit is unscored: no rule for its type, or an instruction that could not be parsed."""
     if edit.type != UNSPECIFIED or edit.reading is None:
         return NO_RULE
-    left = f": '{edit.reading.left}'" if edit.reading.left else ""
+    unparsed = f": '{edit.reading.left}'" if edit.reading.left else ""
     return Unscored(
         "not_understood",
-        f"the instruction was not understood{left}; give --edit-type and its fields, --fields or --judge",
+        f"the instruction was not understood{unparsed}; give --edit-type and its fields, --fields or --judge",
     )
 
 
-class RuleSet(dict[str, AnyRule]):
+class RuleSet(dict[str, RuleT]):
     """Rules of a protocol by edit type; a type without a rule is unscored."""
 
-    def rule(self, edit_type: str) -> Callable[[AnyRule], AnyRule]:
+    def rule(self, edit_type: str) -> Callable[[RuleT], RuleT]:
         """Return a decorator that registers a function as the rule of an edit type."""
         name = read_edit_type(edit_type)
 
-        def register(function: AnyRule) -> AnyRule:
+        def register(function: RuleT) -> RuleT:
             self[name] = function
             return function
 
         return register
 
 
-MIN_DONE_SCORE = 0.5
-"""Minimum score of a completed step."""
-STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that were done.")
-"""Declared by every protocol that scores an edit step by step."""
-
-
 def step_items(item: Item) -> tuple[Item, ...]:
-    """Return the item once per step of its instruction."""
+    """Return one copy of the item for each step of its instruction."""
     return tuple(replace(item, edit=edit) for edit in edit_steps(item.edit))
 
 
 async def score_steps(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
-    """Score every step, and combine them: `edit` covers all steps, other scores need a single step."""
+    """Score each step and combine the results.
+
+    `edit` and `steps_done` cover all steps; other scores are defined for a single step only.
+    """
     steps = step_items(item)
     step_scores = await gather(*(score(step) for step in steps))
-    step_results = [scores["edit"] for scores in step_scores]
+    edit_scores = [scores["edit"] for scores in step_scores]
     if len(steps) == 1:
-        return {**step_scores[0], "steps_done": steps_done_score(step_results)}
-    unscored = Unscored("not_applicable", f"the instruction asks for {len(steps)} changes, and this looks beside one")
+        return {**step_scores[0], "steps_done": steps_done_score(edit_scores)}
+    unscored = Unscored(
+        "not_applicable", f"the instruction asks for {len(steps)} changes, and this score is defined for one"
+    )
     return {
         **dict.fromkeys(step_scores[0], unscored),
-        "edit": combine_steps(step_results),
-        "steps_done": steps_done_score(step_results),
+        "edit": combine_steps(edit_scores),
+        "steps_done": steps_done_score(edit_scores),
     }
 
 
 def combine_steps(results: Sequence[Score | Unscored]) -> Score | Unscored:
-    """Return the lowest score of all steps; unscored if a step is, unless another step failed."""
+    """Return the lowest step score; unscored if any step is unscored and none failed."""
     scored = [result for result in results if isinstance(result, Score)]
     evidence = tuple(piece for result in results for piece in result.evidence)
     lowest = min((result.value for result in scored), default=1.0)
@@ -79,21 +83,24 @@ def combine_steps(results: Sequence[Score | Unscored]) -> Score | Unscored:
     note = Note(f"{done} of {format_count(len(results), 'step')} done")
     if len(scored) == len(results) or lowest < MIN_DONE_SCORE:
         return Score(lowest, (note, *evidence))
-    number, missing = next((n, result) for n, result in enumerate(results, start=1) if isinstance(result, Unscored))
-    return Unscored(missing.reason, f"step {number} of {len(results)}: {missing.detail}", (note, *evidence))
+    number, unscored = next(
+        (number, result) for number, result in enumerate(results, start=1) if isinstance(result, Unscored)
+    )
+    return Unscored(unscored.reason, f"step {number} of {len(results)}: {unscored.detail}", (note, *evidence))
 
 
 def steps_done_score(results: Sequence[Score | Unscored]) -> Score | Unscored:
-    """Return the fraction of completed steps; unscored if a step is."""
-    missing = next((result for result in results if isinstance(result, Unscored)), None)
-    if missing is not None:
-        return Unscored(missing.reason, missing.detail)
-    done = sum(isinstance(result, Score) and result.value >= MIN_DONE_SCORE for result in results)
+    """Return the fraction of completed steps; unscored if any step is unscored."""
+    done = 0
+    for result in results:
+        if isinstance(result, Unscored):
+            return Unscored(result.reason, result.detail)
+        done += result.value >= MIN_DONE_SCORE
     return Score(done / len(results), (Note(f"{done} of {format_count(len(results), 'step')} done"),))
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
-    """Await a score; an `UnscorableError` becomes an `Unscored` and leaves other scores alone."""
+    """Await a score; convert an `UnscorableError` to `Unscored`, so that other scores are unaffected."""
     try:
         return await rule
     except UnscorableError as error:
@@ -103,7 +110,7 @@ async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
 async def attempt_all(
     scores: Awaitable[dict[str, Score | Unscored]], names: Iterable[str]
 ) -> dict[str, Score | Unscored]:
-    """Await several scores; an `UnscorableError` makes all of them unscored."""
+    """Await several scores; on an `UnscorableError`, return all of them as unscored."""
     try:
         return await scores
     except UnscorableError as error:
@@ -111,7 +118,7 @@ async def attempt_all(
 
 
 def require(value: str | None, meaning: str) -> str:
-    """Return a part of the edit; raise `UnscorableError` if it is missing."""
+    """Return a field of the edit; raise `UnscorableError` if it is missing."""
     if not value:
         raise UnscorableError("not_applicable", f"the edit does not say {meaning}")
     return value
@@ -123,7 +130,7 @@ def subject_of(edit: Edit) -> str:
 
 
 def check_count(detected: int, requested: int | None) -> tuple[bool, str]:
-    """Return whether enough objects were detected, and the count in words if the edit names a number.
+    """Return whether enough objects were detected, and a note with the counts if more than one was requested.
 
     >>> check_count(1, 2), check_count(1, None)
     ((False, ' (1 of 2)'), (True, ''))
@@ -133,7 +140,7 @@ def check_count(detected: int, requested: int | None) -> tuple[bool, str]:
 
 
 def require_absent(label: str, *, detected_in_source: bool) -> None:
-    """Raise `UnscorableError` if the new object is in the source already and nothing says what it replaces."""
+    """Raise `UnscorableError` if the object to be added is already in the source."""
     if detected_in_source:
         raise UnscorableError(
             "not_applicable",
@@ -160,18 +167,18 @@ class HasEvidence(Protocol):
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """Boxes and outlines."""
+        """Boxes and outlines of the objects."""
         ...
 
 
 def score_with_evidence(value: float, *objects: HasEvidence, note: str, extra: tuple[Evidence, ...] = ()) -> Score:
-    """Return a score with the objects behind it and one sentence about it."""
+    """Return a score with its evidence: the detected objects, then `extra`, then the note as a sentence."""
     evidence = tuple(piece for detected in objects for piece in detected.evidence)
     return Score(float(value), (*evidence, *extra, sentence(note)))
 
 
 def sentence(text: str) -> Note:
-    """Return a remark as evidence, capitalized and with a full stop.
+    """Return a text as a note, capitalized and ending in a period.
 
     >>> sentence("no horse seen").text
     'No horse seen.'

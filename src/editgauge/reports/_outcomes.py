@@ -1,6 +1,6 @@
-"""The outcomes of a run with all their scores and verdicts, edit by edit, and their counts.
+"""Read the outcomes of a run with their scores and verdicts, and count them.
 
-Counts are computed on columns, so that a million outcomes take a second.
+Counts are computed on columns, so that a million outcomes take about a second.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 IMAGE_COLUMNS = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
 RECORD_COLUMNS = ("edit", "method", "seed", "protocol", "name")
 MAX_EXAMPLES = 6
+"""Maximum number of example outcomes per reason for missing scores."""
+NOT_APPLICABLE = "not_applicable"
+"""Reason of a score that does not apply to the edit; such a score is reported but does not count as missing."""
 
 Indices = NDArray[np.int64]
 Status = Literal["scored", "partly scored", "unscored"]
-NOT_APPLICABLE = "not_applicable"
-"""The reason of a score that the edit does not ask for: it is reported, and is not missing."""
 
 
 class ScoredImage(NamedTuple):
@@ -53,7 +54,7 @@ class ScoredOutcome:
     source: ScoredImage
     edited: ScoredImage | None
     scores: dict[ScoreKey, ScoreRecord]
-    """By protocol and name."""
+    """Scores by protocol and name."""
 
     @property
     def edit(self) -> str:
@@ -72,7 +73,7 @@ class ScoredOutcome:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The answers whether the edit was done, the rest kept and the image well made."""
+        """The verdict: whether the edit was done, the rest was kept and the image is well made."""
         return make_verdict(list(self.scores.values()))
 
     @property
@@ -82,12 +83,12 @@ class ScoredOutcome:
 
     @property
     def missing(self) -> list[str]:
-        """The reasons of missing scores, except those that do not apply to the edit."""
+        """The reasons of missing scores, without scores that do not apply to the edit."""
         return [str(record.reason) for record in self.unscored if record.reason != NOT_APPLICABLE]
 
     @property
     def status(self) -> Status:
-        """Whether it has all scores that apply, some or none."""
+        """Whether all, some or none of the scores that apply have a value."""
         if len(self.unscored) == len(self.scores):
             return "unscored"
         return "partly scored" if self.missing else "scored"
@@ -100,24 +101,24 @@ class ScoredOutcome:
 
 @dataclass(slots=True)
 class Missing:
-    """One reason for missing scores: counts and examples."""
+    """One reason for missing scores, with counts and examples."""
 
     reason: str
     scores: int = 0
     outcomes: int = 0
     examples: list[ScoredOutcome] = field(default_factory=list)
-    """Outcomes of different edits."""
+    """Up to `MAX_EXAMPLES` outcomes of different edits."""
 
 
 def read_outcomes(
     run: Run, edits: Collection[str] | None = None, *, with_notes: bool = True
 ) -> dict[str, list[ScoredOutcome]]:
-    """Return the outcomes by edit, in the order of benchmark and run.
+    """Return the outcomes by edit, in the order of the benchmark and the run.
 
     Args:
         run: the run.
-        edits: only the outcomes of these edits.
-        with_notes: read the notes that explain scores; verdicts quote them.
+        edits: read only the outcomes of these edits; all outcomes if None.
+        with_notes: whether to read the notes that explain scores, which verdicts quote.
 
     """
     images: dict[tuple[str, str, int], tuple[ScoredImage, ScoredImage | None]] = {}
@@ -129,7 +130,7 @@ def read_outcomes(
         edit: {} for edit in run.edits if edits is None or edit in edits
     }
     for outcome_key, records in run.iter_outcomes(edits, with_notes=with_notes):
-        key = OutcomeKey._make(outcome_key)
+        key = OutcomeKey(*outcome_key)
         scores = {(record.protocol, record.name): _without_folders(record) for record in records}
         outcome = by_edit.setdefault(key.edit, {}).setdefault(key, ScoredOutcome(key, *images[key], {}))
         outcome.scores.update(scores)
@@ -141,38 +142,43 @@ def _without_folders(record: ScoreRecord) -> ScoreRecord:
 
 
 def has_verdicts(run: Run) -> bool:
-    """Return whether a protocol of the run tells if an edit was done."""
+    """Return whether a protocol of the run scores whether an edit was done."""
     return any(spec.name == "edit" for _, spec in run.iter_specs())
 
 
 def read_verdicts(run: Run) -> dict[OutcomeKey, Verdict]:
     """Return the verdict on every outcome.
 
-    The run is read segment by segment, and only the scores and notes that verdicts use are held in memory.
+    The run is read segment by segment, and only the scores and notes that verdicts use are kept in memory.
     """
-    specs = {(protocol, spec.name): spec for protocol, spec in run.iter_specs()}
-    used = {key for key in specs if key[1] == "edit" or base_name(key[0]) == PROTOCOL}
+    specs = {
+        (protocol, spec.name): spec
+        for protocol, spec in run.iter_specs()
+        if spec.name == "edit" or base_name(protocol) == PROTOCOL
+    }
     records: dict[OutcomeKey, list[ScoreRecord]] = {}
     for scores, evidence in run.parts():
         notes: dict[tuple[object, ...], list[Note]] = {}
-        for *key, text in iter_rows(evidence, (*RECORD_COLUMNS, "evidence")):
-            if (key[-2], key[-1]) in used and text.startswith(NOTE_PREFIX):
-                notes.setdefault(tuple(key), []).append(Note(json.loads(text)["note"]))
-        for *key, value, reason, detail in iter_rows(scores, (*RECORD_COLUMNS, "value", "reason", "detail")):
-            edit, method, seed, protocol, name = key
-            if (protocol, name) in used:
-                outcome = OutcomeKey(edit, method, seed)
-                record = ScoreRecord(
-                    **outcome._asdict(),
-                    protocol=protocol,
-                    spec=specs[protocol, name],
-                    value=value,
-                    reason=reason,
-                    detail=without_folders(detail or ""),
-                    evidence=tuple(notes.get(tuple(key), ())),
-                )
-                records.setdefault(outcome, []).append(record)
-    return {outcome: make_verdict(scores) for outcome, scores in records.items()}
+        for *outcome, protocol, name, text in iter_rows(evidence, (*RECORD_COLUMNS, "evidence")):
+            if (protocol, name) in specs and text.startswith(NOTE_PREFIX):
+                notes.setdefault((*outcome, protocol, name), []).append(Note(json.loads(text)["note"]))
+        for *outcome, protocol, name, value, reason, detail in iter_rows(
+            scores, (*RECORD_COLUMNS, "value", "reason", "detail")
+        ):
+            if (protocol, name) not in specs:
+                continue
+            key = OutcomeKey(*outcome)
+            record = ScoreRecord(
+                **key._asdict(),
+                protocol=protocol,
+                spec=specs[protocol, name],
+                value=value,
+                reason=reason,
+                detail=without_folders(detail or ""),
+                evidence=tuple(notes.get((*outcome, protocol, name), ())),
+            )
+            records.setdefault(key, []).append(record)
+    return {key: make_verdict(outcome_records) for key, outcome_records in records.items()}
 
 
 def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
@@ -183,22 +189,23 @@ def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
             missing = by_reason.setdefault(reason, Missing(reason))
             missing.scores += count
             missing.outcomes += 1
-            if len(missing.examples) < MAX_EXAMPLES and all(
-                example.edit != outcome.edit for example in missing.examples
-            ):
+            example_edits = {example.edit for example in missing.examples}
+            if len(missing.examples) < MAX_EXAMPLES and outcome.edit not in example_edits:
                 missing.examples.append(outcome)
-    return sorted(by_reason.values(), key=lambda missing: -missing.scores)
+    return sorted(by_reason.values(), key=lambda missing: missing.scores, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredCounts:
-    """Numbers of outcomes with all scores that apply, some, or none, and of planned records."""
+    """Numbers of outcomes with all, some or none of the scores that apply, and of records."""
 
     scored: int
     partly: int
     unscored: int
     records: int
+    """Pairs of an outcome and a protocol that are in the run."""
     planned: int
+    """Pairs of an outcome and a protocol that the run will have when it is complete."""
 
     @property
     def outcomes(self) -> int:
@@ -208,40 +215,55 @@ class ScoredCounts:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Per outcome of a run: its number of scores, and how many of them lack a value."""
+    """Numbers of scores of every outcome of a run, with and without a value."""
 
     run: Run
     outcome_index: Indices
-    """For every score the index of its outcome."""
-    first: Indices
-    """For every outcome its first row."""
+    """Index of the outcome of every score."""
+    outcome_rows: Indices
+    """First row of every outcome."""
     scores: Indices
-    lacking: Indices
+    """Number of scores of every outcome."""
+    unscored: Indices
+    """Number of scores without a value of every outcome."""
     missing: Indices
-    """Of those that lack a value, how many should have one: the score applies to the edit."""
-    first_of_records: Indices
+    """Number of scores without a value that apply to the edit, of every outcome."""
+    record_rows: Indices
+    """First row of every pair of an outcome and a protocol."""
 
     @classmethod
     def of(cls, run: Run) -> Tally:
         """Count the scores of a run."""
         table = run.score_columns
-        outcome = _number_rows(table.method.codes, table.edit.codes, table.seed)
-        _, first, outcome_index = np.unique(outcome, return_index=True, return_inverse=True)
-        _, first_of_records = np.unique(_number_rows(outcome, table.protocol.codes), return_index=True)
-        without = np.isnan(table.value)
-        applies = without & ~table.reason.equals(NOT_APPLICABLE)
-        scores, lacking, missing = (
-            np.bincount(outcome_index[rows], minlength=first.size) for rows in (slice(None), without, applies)
+        outcome_codes = _encode_rows(table.method.codes, table.edit.codes, table.seed)
+        _, outcome_rows, outcome_index = np.unique(outcome_codes, return_index=True, return_inverse=True)
+        _, record_rows = np.unique(_encode_rows(outcome_codes, table.protocol.codes), return_index=True)
+        is_unscored = np.isnan(table.value)
+        is_missing = is_unscored & ~table.reason.equals(NOT_APPLICABLE)
+        count = outcome_rows.size
+        return cls(
+            run,
+            outcome_index,
+            outcome_rows,
+            scores=np.bincount(outcome_index, minlength=count),
+            unscored=np.bincount(outcome_index[is_unscored], minlength=count),
+            missing=np.bincount(outcome_index[is_missing], minlength=count),
+            record_rows=record_rows,
         )
-        return cls(run, outcome_index, first, scores, lacking, missing, first_of_records)
 
     def counts(self, method: str | None = None, planned: int = 0) -> ScoredCounts:
-        """Return the counts of all methods, or of one."""
-        selected, records = self._is_of(method, self.first), self._is_of(method, self.first_of_records)
-        is_empty = self.lacking == self.scores
-        scored = int((selected & ~is_empty & (self.missing == 0)).sum())
-        unscored = int((selected & is_empty).sum())
-        return ScoredCounts(scored, int(selected.sum()) - scored - unscored, unscored, int(records.sum()), planned)
+        """Return the counts of one method, or of all methods if None."""
+        is_selected = self._has_method(method, self.outcome_rows)
+        is_unscored = self.unscored == self.scores
+        scored = int((is_selected & ~is_unscored & (self.missing == 0)).sum())
+        unscored = int((is_selected & is_unscored).sum())
+        return ScoredCounts(
+            scored=scored,
+            partly=int(is_selected.sum()) - scored - unscored,
+            unscored=unscored,
+            records=int(self._has_method(method, self.record_rows).sum()),
+            planned=planned,
+        )
 
     def with_any(self, keys: Iterable[ScoreKey]) -> int:
         """Count the outcomes with a value of at least one of these scores."""
@@ -249,24 +271,27 @@ class Tally:
         return int(np.unique(self.outcome_index[np.concatenate(rows)]).size) if rows else 0
 
     def edits(self, method: str) -> int:
-        """Count the edits that the method has outcomes of."""
-        rows = self.first[self._is_of(method, self.first)]
+        """Count the edits for which the method has an outcome."""
+        rows = self.outcome_rows[self._has_method(method, self.outcome_rows)]
         return int(np.unique(self.run.score_columns.edit.codes[rows]).size)
 
     def incomplete_edits(self) -> set[str]:
-        """Return the edits with an outcome that lacks a score, even one that does not apply."""
-        return set(self.run.score_columns.edit.decode(self.first[self.lacking > 0]))
+        """Return the edits with a score without a value, even if that score does not apply."""
+        return set(self.run.score_columns.edit.decode(self.outcome_rows[self.unscored > 0]))
 
-    def _is_of(self, method: str | None, rows: Indices) -> NDArray[np.bool_]:
+    def _has_method(self, method: str | None, rows: Indices) -> NDArray[np.bool_]:
+        """Return for each row whether it belongs to the method; True for all rows if None."""
         if method is None:
             return np.ones(rows.size, np.bool_)
         return self.run.score_columns.method.equals(method)[rows]
 
 
-def _number_rows(*columns: Indices) -> Indices:
-    """Assign the same number to rows that agree in all columns."""
-    number = np.zeros(columns[0].size, np.int64)
+def _encode_rows(*columns: Indices) -> Indices:
+    """Return one code for each row; rows that agree in all columns get the same code."""
+    row_codes = np.zeros(columns[0].size, np.int64)
     for column in columns:
-        _, code = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
-    return number
+        _, column_codes = np.unique(column, return_inverse=True)
+        base = int(column_codes.max(initial=0)) + 1
+        # Compress the codes after each column, so that products cannot overflow.
+        _, row_codes = np.unique(row_codes * base + column_codes, return_inverse=True)
+    return row_codes

@@ -1,4 +1,4 @@
-"""Methods that diffusers has as pipelines: SDEdit, ControlNet, DiffEdit, InstructPix2Pix, FLUX Kontext and others."""
+"""Editing methods with a pipeline in diffusers: SDEdit, ControlNet, DiffEdit, InstructPix2Pix, FLUX Kontext, ..."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ from editgauge.methods.options import combine_options, integer, number, text
 
 STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
 STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps hardly anything of it", maximum=1.0)
+OFFLOAD = {"offload": text("no", "keep only the part that is at work on the GPU", "no", "yes")}
+SDE_DPM = MappingProxyType({"algorithm_type": "sde-dpmsolver++", "solver_order": 2})
+"""Options of the solver for which LEDITS++ derives its inversion (section 3.1)."""
 
 
 class SDEdit(Diffusion):
-    """Adds noise to the source and removes it under the words."""
+    """SDEdit: add noise to the source and denoise it with the prompt."""
 
     name = "sdedit"
     about = "SDEdit (img2img): the source under noise, denoised towards the words."
@@ -41,11 +44,16 @@ class SDEdit(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Add noise to the source and denoise it under the target caption."""
+        """Add noise to the source and denoise it with the prompt."""
         return self.denoise_source(request)
 
     def denoise_source(self, request: PipelineInput, **options: Any) -> Any:
-        """Add noise of the requested strength to the source and denoise it."""
+        """Add noise of the configured strength to the source and denoise it.
+
+        Raises:
+            BadInputError: if the strength leaves no denoising step.
+
+        """
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInputError(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
@@ -53,7 +61,7 @@ class SDEdit(Diffusion):
 
 
 class LCMImg2Img(SDEdit):
-    """SDEdit with a network that needs a few steps only."""
+    """SDEdit with a latent consistency model, which needs only a few steps."""
 
     name = "lcm-img2img"
     about = "Latent consistency model, img2img: SDEdit in a few steps."
@@ -69,7 +77,7 @@ class LCMImg2Img(SDEdit):
 
 
 class ControlNetCanny(SDEdit):
-    """SDEdit that keeps to the edges of the source."""
+    """SDEdit with a ControlNet that preserves the Canny edges of the source."""
 
     name = "controlnet-canny"
     about = "ControlNet with Canny edges, img2img: the source under noise, its edges held."
@@ -87,12 +95,12 @@ class ControlNetCanny(SDEdit):
         """Denoise the source, conditioned on its Canny edges."""
         return self.denoise_source(
             request,
-            control_image=edges(request.image, self.options["low"], self.options["high"]),
+            control_image=_canny_edges(request.image, self.options["low"], self.options["high"]),
             controlnet_conditioning_scale=self.options["control"],
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of every method and the control network."""
+        """Return the common settings, and the id and commit of the control network."""
         return {**super().settings(), "controlnet": self.control.id, "controlnet_revision": self.control.commit}
 
     @cached_property
@@ -115,7 +123,7 @@ class ControlNetCanny(SDEdit):
 
 
 class TextToImage(Diffusion):
-    """Paints the target caption and never sees the source: what changing everything looks like."""
+    """Generation from the target caption without the source: a baseline that changes everything."""
 
     name = "text-to-image"
     about = "The target caption alone, without the source: everything is changed (AugCLIP's 'excessively modified')."
@@ -134,21 +142,14 @@ class TextToImage(Diffusion):
         return self.denoise(request, width=width, height=height)
 
 
-def edges(image: Image.Image, low: int, high: int) -> Image.Image:
-    """White edges on black, as the control network was trained with."""
-    lines = cv2.Canny(np.asarray(image), low, high)
-    return Image.fromarray(np.repeat(lines[..., None], 3, axis=2))
-
-
-sdedit, lcm_img2img, controlnet_canny, text_to_image = SDEdit(), LCMImg2Img(), ControlNetCanny(), TextToImage()
-
-
-SDE_DPM = MappingProxyType({"algorithm_type": "sde-dpmsolver++", "solver_order": 2})
-"""The solver for which LEDITS++ derives its inversion (section 3.1)."""
+def _canny_edges(image: Image.Image, low: int, high: int) -> Image.Image:
+    """Return white edges on black in RGB, the format with which the control network was trained."""
+    edges = cv2.Canny(np.asarray(image), low, high)
+    return Image.fromarray(np.repeat(edges[..., None], 3, axis=2))
 
 
 class DiffEdit(Diffusion):
-    """Masks where two captions disagree, inverts the source, and repaints inside the mask."""
+    """DiffEdit: mask the region in which two captions differ, invert the source, and repaint inside the mask."""
 
     name = "diffedit"
     about = "DiffEdit: a mask from the contrast of two captions, then DDIM inversion and repainting inside it."
@@ -167,7 +168,7 @@ class DiffEdit(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Repaint the region in which source and target captions disagree."""
+        """Repaint the region in which the predictions for source and target captions differ."""
         steps, strength = self.options["steps"], self.options["strength"]
         mask = self.pipe.generate_mask(
             image=request.image,
@@ -179,25 +180,25 @@ class DiffEdit(Diffusion):
             guidance_scale=self.options["guidance"],
             generator=request.generator,
         )
-        inverted = self.pipe.invert(
+        latents = self.pipe.invert(
             prompt=request.prompt.source,
             image=request.image,
             num_inference_steps=steps,
             inpaint_strength=strength,
-            guidance_scale=1.0,  # guided inversion does not lead back to the source
+            guidance_scale=1.0,  # inversion with guidance does not reconstruct the source
             generator=request.generator,
         ).latents
-        return self.denoise(request, mask_image=mask, image_latents=inverted, inpaint_strength=strength)
+        return self.denoise(request, mask_image=mask, image_latents=latents, inpaint_strength=strength)
 
     def to_device(self, pipe: Any) -> Any:
-        """Add the inverse scheduler, which saved models lack, and move the pipeline."""
+        """Add the inverse scheduler, which saved models lack, and move the pipeline to its device."""
         inverse = diffusers(f"The method '{self.name}'").DDIMInverseScheduler.from_config(pipe.scheduler.config)
         pipe.register_modules(inverse_scheduler=inverse)
         return super().to_device(pipe)
 
 
 class LEditsPP(Diffusion):
-    """Inverts the source without error, and guides only where the words matter."""
+    """LEDITS++: invert the source exactly, and apply guidance only in the regions relevant to the prompt."""
 
     name = "ledits++"
     about = "LEDITS++: edit-friendly inversion, then guidance inside masks the network finds by itself."
@@ -234,11 +235,8 @@ class LEditsPP(Diffusion):
         )
 
 
-diffedit, ledits_pp = DiffEdit(), LEditsPP()
-
-
 class InstructPix2Pix(Diffusion):
-    """Follows the instruction with two guidances, one towards the words and one towards the source."""
+    """InstructPix2Pix: follow the instruction with separate guidance for text and source image."""
 
     name = "instructpix2pix"
     about = "InstructPix2Pix: a network trained on pairs of pictures and instructions."
@@ -252,19 +250,19 @@ class InstructPix2Pix(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Edit the source as the instruction says."""
+        """Edit the source according to the instruction."""
         return self.denoise(request, image=request.image, image_guidance_scale=self.options["image_guidance"])
 
 
-class _Large(Diffusion):
-    """A network of many billion weights."""
+class _LargeModel(Diffusion):
+    """Base class of instruction-following models with billions of parameters."""
 
     on_gpu = "bfloat16"
     multiple = 16
     by_area = True
 
     def to_device(self, pipe: Any) -> Any:
-        """Move the pipeline to its device; with `offload`, only the part in use."""
+        """Move the pipeline to its device; with `offload`, only the component in use."""
         if self.options["offload"] == "no":
             return pipe.to(self.device)
         if self.device == "cpu":
@@ -273,21 +271,18 @@ class _Large(Diffusion):
         return pipe
 
     def make(self, request: PipelineInput) -> Any:
-        """Edit the source as the instruction says."""
-        return self.follow(request)
+        """Edit the source according to the instruction."""
+        return self.edit_at_size(request)
 
-    def follow(self, request: PipelineInput, **options: Any) -> Any:
-        """Edit the source at exactly the size of this request."""
+    def edit_at_size(self, request: PipelineInput, **options: Any) -> Any:
+        """Edit the source, with an output of exactly the size of the request's image."""
         width, height = request.image.size
         images = request.images if request.edit.inputs else request.image
         return self.denoise(request, image=images, width=width, height=height, **options)
 
 
-OFFLOAD = {"offload": text("no", "keep only the part that is at work on the GPU", "no", "yes")}
-
-
-class FluxKontext(_Large):
-    """Follows the instruction with the source in the network's context."""
+class FluxKontext(_LargeModel):
+    """FLUX.1 Kontext: a flow transformer with the source in its context."""
 
     name = "flux-kontext"
     about = "FLUX.1 Kontext: a flow transformer that has the source in its context."
@@ -301,13 +296,13 @@ class FluxKontext(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Edit the source at the requested size; by default the pipeline would choose another one."""
+        """Edit the source at its own size; by default, the pipeline selects a preferred resolution."""
         width, height = request.image.size
-        return self.follow(request, max_area=width * height, _auto_resize=False)
+        return self.edit_at_size(request, max_area=width * height, _auto_resize=False)
 
 
-class Flux2Klein(_Large):
-    """Follows the instruction in a few steps, read by a language model."""
+class Flux2Klein(_LargeModel):
+    """FLUX.2 klein: a distilled flow transformer that needs only a few steps."""
 
     name = "flux2-klein"
     about = "FLUX.2 klein: a small flow transformer, distilled to a few steps, with the source in its context."
@@ -321,8 +316,8 @@ class Flux2Klein(_Large):
     )
 
 
-class QwenImageEdit(_Large):
-    """Follows the instruction, read together with the source by a vision-language model."""
+class QwenImageEdit(_LargeModel):
+    """Qwen-Image-Edit: a flow transformer conditioned by a vision-language model on source and instruction."""
 
     name = "qwen-image-edit"
     about = "Qwen-Image-Edit: a vision-language model reads source and instruction, a flow transformer paints."
@@ -338,12 +333,12 @@ class QwenImageEdit(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Edit the source; an empty negative prompt turns guidance on."""
-        return self.follow(request, negative_prompt=" ")
+        """Edit the source; a blank negative prompt enables guidance."""
+        return self.edit_at_size(request, negative_prompt=" ")
 
 
 class QwenImageEditPlus(QwenImageEdit):
-    """The successor, whose pipeline reads several pictures."""
+    """Qwen-Image-Edit-2509: the successor of Qwen-Image-Edit, which accepts several input images."""
 
     takes_inputs = True
     name = "qwen-image-edit-plus"
@@ -356,8 +351,8 @@ class QwenImageEditPlus(QwenImageEdit):
     )
 
 
-class OmniGen(_Large):
-    """Follows the instruction as one language model that reads and paints."""
+class OmniGen(_LargeModel):
+    """OmniGen: one transformer that processes the instruction and generates the image."""
 
     takes_inputs = True
     name = "omnigen"
@@ -373,11 +368,12 @@ class OmniGen(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """Edit the source; image placeholders are inserted into the prompt as in training."""
-        marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(request.edit.inputs) + 2))
+        """Edit the source; the prompt begins with image placeholders, as in training."""
+        image_count = 1 + len(request.edit.inputs)
+        placeholders = "".join(f"<img><|image_{index}|></img>" for index in range(1, image_count + 1))
         return self.denoise(
             request,
-            prompt=f"{marks} {request.prompt.text}",
+            prompt=f"{placeholders} {request.prompt.text}",
             input_images=request.images,
             use_input_image_size_as_output=True,
             max_input_image_size=self.options["size"],
@@ -385,6 +381,15 @@ class OmniGen(_Large):
         )
 
 
-instructpix2pix, omnigen = InstructPix2Pix(), OmniGen()
-flux_kontext, flux2_klein = FluxKontext(), Flux2Klein()
-qwen_image_edit, qwen_image_edit_plus = QwenImageEdit(), QwenImageEditPlus()
+sdedit = SDEdit()
+lcm_img2img = LCMImg2Img()
+controlnet_canny = ControlNetCanny()
+text_to_image = TextToImage()
+diffedit = DiffEdit()
+ledits_pp = LEditsPP()
+instructpix2pix = InstructPix2Pix()
+flux_kontext = FluxKontext()
+flux2_klein = Flux2Klein()
+qwen_image_edit = QwenImageEdit()
+qwen_image_edit_plus = QwenImageEditPlus()
+omnigen = OmniGen()

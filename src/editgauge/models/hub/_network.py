@@ -1,6 +1,7 @@
 """Base class and helpers of models that run with the transformers library.
 
-`Source` finds the files of a model, `load*` build its parts, `Network` is the base class. Nothing is downloaded here.
+`Source` locates the files of a model, the `load` functions build its parts, and `Network` is the base class. Nothing
+is downloaded.
 """
 
 from __future__ import annotations
@@ -36,14 +37,21 @@ if TYPE_CHECKING:
 
 CONFIG = "config.json"
 UNLISTED_LICENSE = "see its card"
-"""What the catalog says about a repository it does not list."""
+"""License in the catalog of a repository that the catalog does not list."""
 NO_HASH = "not pulled"
-"""What stands for a hash while the weights are not on this machine; no answer is ever remembered under it."""
+"""Placeholder for the hash while the weights are not on this machine; no answer is cached under it."""
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+Precision = Literal["float32", "float16", "int8"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+Boxes = NDArray[np.float32]
+"""Boxes as n x 4 array: left, top, right, bottom."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Files of a model, given by hub id, catalog name or folder."""
+    """The local files of a model, given by hub id, catalog name or folder."""
 
     name: str
     revision: str | None = None
@@ -53,19 +61,19 @@ class Source:
         """Folder with the files; raises when they are not on this machine."""
         if not self.is_folder:
             return self._pulled.folder
-        local = Path(self.name).expanduser()
-        if not local.is_dir():
+        folder = Path(self.name).expanduser()
+        if not folder.is_dir():
             raise BadInputError(f"There is no folder '{self.name}'. Give a folder, or an id of the model hub.")
-        if not (local / CONFIG).is_file():
+        if not (folder / CONFIG).is_file():
             raise BadInputError(
                 f"The folder '{self.name}' holds no {CONFIG}, so it is no model of the transformers library. "
                 "Give the folder that `save_pretrained` wrote, or a snapshot of the model hub."
             )
-        return local
+        return folder
 
     @property
     def is_folder(self) -> bool:
-        """Whether the name is a folder: it exists, or it can be nothing else."""
+        """Whether the name is a folder: it exists, or cannot be a hub id."""
         path = Path(self.name).expanduser()
         return path.is_dir() or path.is_absolute() or self.name.startswith((".", "~")) or self.name.count("/") > 1
 
@@ -87,28 +95,29 @@ class Source:
         if self.is_folder:
             return self.revision or "local"
         if self.is_here:
-            pinned = re.search(r"[0-9a-f]{40}$", self._pulled.revision)
-            return pinned[0] if pinned else "local"
+            match = re.search(r"[0-9a-f]{40}$", self._pulled.revision)
+            return match[0] if match else "local"
         return self.revision or entry_of(self.name).revision or "main"
 
     @property
     def license(self) -> str:
         """License from the catalog, else from the model card."""
-        if not self.is_folder and (license_name := entry_of(self.name).license) != UNLISTED_LICENSE:
-            return license_name
-        return (self.is_here and _license_in(self.folder)) or "unknown"
+        if not self.is_folder and (listed_license := entry_of(self.name).license) != UNLISTED_LICENSE:
+            return listed_license
+        license_name = _read_license(self.folder) if self.is_here else None
+        return license_name or "unknown"
 
     @property
     def config(self) -> dict[str, Any]:
         """Content of config.json."""
-        return _json(self.folder / CONFIG)
+        return _read_json(self.folder / CONFIG)
 
     @property
     def preprocessing(self) -> dict[str, Any]:
         """Preprocessing settings; newer folders nest them in the processor's file."""
         for name in ("processor_config.json", "preprocessor_config.json"):
             if (self.folder / name).is_file():
-                settings = _json(self.folder / name)
+                settings = _read_json(self.folder / name)
                 settings = settings.get("image_processor", settings)
                 if {"size", "image_mean"} & settings.keys():
                     return dict(settings)
@@ -119,7 +128,7 @@ class Source:
 
     @property
     def weight_files(self) -> tuple[Path, ...]:
-        """Weight files: safetensors if there are any, else pickles."""
+        """Weight files: safetensors if there are any, else pickle files."""
         for pattern in ("*.safetensors", "pytorch_model*.bin"):
             if files := sorted(self.folder.glob(pattern)):
                 return tuple(files)
@@ -130,29 +139,29 @@ class Source:
     @cached_property
     def sha256(self) -> str:
         """Hash of the weight file, or of the list of hashes when there are several."""
-        recorded = {} if self.is_folder else self._pulled.hashes or {}
-        hashes = [recorded.get(path.name) or _cached_hash(path) for path in self.weight_files]
+        recorded_hashes = {} if self.is_folder else self._pulled.hashes or {}
+        hashes = {path.name: recorded_hashes.get(path.name) or _cached_hash(path) for path in self.weight_files}
         if len(hashes) == 1:
-            return hashes[0]
-        listed = "\n".join(f"{value}  {path.name}" for value, path in zip(hashes, self.weight_files, strict=True))
-        return hashlib.sha256(listed.encode()).hexdigest()
+            return next(iter(hashes.values()))
+        listing = "\n".join(f"{file_hash}  {name}" for name, file_hash in hashes.items())
+        return hashlib.sha256(listing.encode()).hexdigest()
 
     @cached_property
     def _pulled(self) -> WeightFiles:
         return weights_of(self.name, self.revision)
 
 
-def _license_in(folder: Path) -> str | None:
-    """Read the license from the header of the model card."""
+def _read_license(folder: Path) -> str | None:
+    """Return the license in the YAML header of the model card; None if there is none."""
     readme = folder / "README.md"
     if not readme.is_file():
         return None
-    head = re.match(r"---\n(.*?)\n---", readme.read_text("utf-8", errors="replace"), re.DOTALL)
-    match = re.search(r"^license:\s*(\S+)", head[1], re.MULTILINE) if head else None
+    header = re.match(r"---\n(.*?)\n---", readme.read_text("utf-8", errors="replace"), re.DOTALL)
+    match = re.search(r"^license:\s*(\S+)", header[1], re.MULTILINE) if header else None
     return match[1] if match else None
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -163,25 +172,21 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _cached_hash(path: Path) -> str:
-    """Hash a file, remembered on disk until its size or time changes: weights are gigabytes."""
-    real = path.resolve()
-    state = real.stat()
-    key = hashlib.sha256(f"{real}\0{state.st_size}\0{state.st_mtime_ns}".encode()).hexdigest()
-    note = cache_root() / "hashes" / key
+    """Return the hash of a file, cached on disk until its size or modification time changes."""
+    resolved = path.resolve()
+    stat = resolved.stat()
+    key = hashlib.sha256(f"{resolved}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()).hexdigest()
+    cache_file = cache_root() / "hashes" / key
     with suppress(OSError):
-        return note.read_text("ascii")
-    computed = sha256_of(path)
-    with suppress(BadInputError):  # a cache that cannot be written costs time, not answers
-        write_bytes(note, computed.encode("ascii"))
-    return computed
-
-
-Precision = Literal["float32", "float16", "int8"]
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+        return cache_file.read_text("ascii")
+    file_hash = sha256_of(path)
+    with suppress(BadInputError):  # the cache is optional
+        write_bytes(cache_file, file_hash.encode("ascii"))
+    return file_hash
 
 
 def transformers(feature: str) -> Any:
-    """Import transformers; raise `MissingExtraError` in the name of `feature` when it or torch is not installed."""
+    """Import transformers; raise `MissingExtraError` for `feature` if it or torch is not installed."""
     libraries = ("torch", "transformers")
     if any(importlib.util.find_spec(name) is None for name in libraries):
         raise MissingExtraError(feature, libraries, extra="torch")
@@ -203,11 +208,11 @@ def load(
     """Load the network of a source for inference.
 
     Args:
-        source: where its files are
-        kinds: for each `model_type` of config.json that will do, the class of the transformers library to build
-        device: where it is to run
-        precision: `int8` rounds the weights of its linear layers, on a processor only
-        options: handed to `from_pretrained`
+        source: files of the model.
+        kinds: class of the transformers library to build, by supported `model_type` of config.json.
+        device: torch device to run on.
+        precision: `int8` quantizes the weights of linear layers, on a CPU only.
+        options: additional arguments of `from_pretrained`.
 
     """
     library = transformers(f"The model '{source.name}'")
@@ -216,7 +221,7 @@ def load(
         raise BadInputError(f"'{source.name}' is of the kind '{kind}'; wanted is one of: {', '.join(sorted(kinds))}.")
     import torch
 
-    # What is made in inference mode takes no part in gradients, and could never be explained.
+    # Tensors created in inference mode cannot record gradients, which explanations need.
     with clear_errors(source, "network"), torch.inference_mode(mode=False):
         network, report = getattr(library, kinds[kind]).from_pretrained(
             source.folder,
@@ -230,8 +235,8 @@ def load(
         )
         _check_complete(source, report)
         network.eval()
-        placed: torch.nn.Module = _quantize_int8(network, device) if precision == "int8" else network.to(device)
-    return placed
+        module: torch.nn.Module = _quantize_int8(network, device) if precision == "int8" else network.to(device)
+    return module
 
 
 def load_image_processor(source: Source, **options: Any) -> Any:
@@ -255,30 +260,31 @@ def load_tokenizer(source: Source) -> Any:
 
 @contextmanager
 def clear_errors(source: Source, part: str) -> Iterator[None]:
-    """Convert any error of the library to `BadInputError` with one sentence."""
-    shows = importlib.import_module("transformers.utils.logging")
-    showed = shows.is_progress_bar_enabled()
-    shows.disable_progress_bar()  # ours tell what takes long; this one would cut through them
+    """Convert errors of the library to `BadInputError`, and hide its progress bars."""
+    library_logging = importlib.import_module("transformers.utils.logging")
+    had_progress_bar = library_logging.is_progress_bar_enabled()
+    library_logging.disable_progress_bar()  # it would garble the progress bars of EditGauge
     try:
         yield
     except EditGaugeError:
         raise
-    except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
+    except Exception as error:  # parsers of damaged files may raise anything
         raise BadInputError(
             f"The {part} of the model '{source.name}' cannot be loaded: {summarize_error(error)} "
             "Is the folder complete? `editgauge models verify` checks what was pulled."
         ) from error
     finally:
-        if showed:
-            shows.enable_progress_bar()
+        if had_progress_bar:
+            library_logging.enable_progress_bar()
 
 
 def _check_complete(source: Source, report: Mapping[str, Any]) -> None:
-    """Reject missing tensors: the library would fill them with random numbers and only warn."""
-    gaps = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
-    if gaps:
+    """Raise `BadInputError` if tensors are missing; the library would only warn and initialize them randomly."""
+    missing_keys = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
+    if missing_keys:
         raise BadInputError(
-            f"The weights of '{source.name}' lack {len(gaps)} of the network's tensors, such as '{sorted(gaps)[0]}'. "
+            f"The weights of '{source.name}' lack {len(missing_keys)} of the network's tensors, "
+            f"such as '{min(missing_keys)}'. "
             "They belong to another architecture, or the file is damaged."
         )
 
@@ -290,31 +296,27 @@ def _quantize_int8(network: torch.nn.Module, device: str) -> torch.nn.Module:
 
     quantization: Any = torch.ao.quantization
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*deprecated.*")  # its announced successor is a package of its own
-        rounded: torch.nn.Module = quantization.quantize_dynamic(
+        warnings.filterwarnings("ignore", ".*deprecated.*")  # its successor is a separate package
+        quantized: torch.nn.Module = quantization.quantize_dynamic(
             network, {torch.nn.Linear: quantization.per_channel_dynamic_qconfig}
         )
-    return rounded
-
-
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
+    return quantized
 
 
 class Network:
     """Base class of models that run with the transformers library.
 
     Args:
-        name: a folder that `save_pretrained` wrote, an id of the model hub, or a name of the catalog
-        revision: which revision of the hub's model; a folder has none
-        device: `cpu`, `cuda`, `cuda:1`, `mps`; the GPU if there is one when left out
-        precision: `float32`, `float16`, or `int8` (not on a GPU); float16 on a GPU and float32 elsewhere when left out
+        name: a folder written by `save_pretrained`, an id of the model hub, or a name of the catalog.
+        revision: revision on the model hub; not for folders.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`; by default the GPU if there is one.
+        precision: `float32`, `float16` or `int8` (CPU only); by default float16 on a GPU and float32 elsewhere.
 
     """
 
     role: ClassVar[str]
     kinds: ClassVar[Mapping[str, str]]
-    """For each `model_type` this family knows, the class of the transformers library."""
+    """Class of the transformers library by supported `model_type`."""
     batch: int = 8
 
     def __init__(
@@ -342,7 +344,7 @@ class Network:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Sets of weights it needs; empty for a local folder."""
+        """Sets of weights that the model needs; empty for a local folder."""
         return () if self.source.is_folder else (self.source.name,)
 
     @property
@@ -392,9 +394,9 @@ class Network:
         transformers(f"The model '{self.source.name}'")
         import torch
 
-        half = self.precision == "float16"
-        on = torch.device(self.device).type
-        with profiling.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
+        device_type = torch.device(self.device).type
+        autocast = torch.autocast(device_type, torch.float16, enabled=self.precision == "float16")
+        with profiling.span("forward"), torch.inference_mode(), autocast:
             yield
 
     def _settings(self) -> dict[str, str | int | float]:
@@ -408,7 +410,7 @@ class Network:
     def _input_size(self) -> tuple[int, int] | None:
         settings = self.source.preprocessing
         size = settings.get("crop_size") if settings.get("do_center_crop") else settings.get("size")
-        if isinstance(size, int):  # older files give one number, or two, instead of names
+        if isinstance(size, int):  # older files have one number or two instead of a mapping
             return size, size
         if isinstance(size, list):
             return int(size[1]), int(size[0])
@@ -420,12 +422,12 @@ class Network:
 def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float = 1.0) -> torch.Tensor:
     """Resize without keeping the aspect ratio and normalize, to n x 3 x height x width.
 
-    For SAM 2 and DINOv3, for which the library's own way needs torchvision.
+    For SAM 2 and DINOv3, whose image processors in the library need torchvision.
 
     Args:
-        images: the images
-        settings: preprocessor_config.json
-        white: the value of a white pixel before the normalization; 255 for code that forgets to divide
+        images: the images.
+        settings: content of preprocessor_config.json.
+        white: value of a white pixel before normalization; 255 for models whose code does not rescale to [0, 1].
 
     """
     import torch
@@ -434,15 +436,15 @@ def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float
     resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
     mean = np.array(settings.get("image_mean", IMAGENET_MEAN), np.float32)
     std = np.array(settings.get("image_std", IMAGENET_STD), np.float32)
-    ready = [
+    arrays = [
         (np.asarray(Image.fromarray(image).resize(size, resample), np.float32) * (white / 255) - mean) / std
         for image in images
     ]
-    return torch.from_numpy(np.stack(ready).transpose(0, 3, 1, 2).copy())
+    return torch.from_numpy(np.stack(arrays).transpose(0, 3, 1, 2).copy())
 
 
 def resized(maps: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
-    """Resize maps of n x height x width bilinearly."""
+    """Resize maps (n x height x width) bilinearly to `size` (height, width)."""
     from torch.nn.functional import interpolate
 
     return interpolate(maps[None], size, mode="bilinear", align_corners=False)[0]
@@ -454,22 +456,19 @@ def numbers(tensor: torch.Tensor) -> NDArray[np.float32]:
 
 
 def row_of(batch: Mapping[str, NDArray[np.float32]], index: int) -> dict[str, NDArray[np.float32]]:
-    """Copy the features of one image, so that they do not keep the whole batch in memory."""
+    """Return a copy of the features of one image, so that the batch can be freed."""
     return {name: values[index].copy() for name, values in batch.items()}
-
-
-Boxes = NDArray[np.float32]
 
 
 def corners(boxes: Boxes, frame: tuple[int, int]) -> Boxes:
     """Convert boxes from center and size, relative to a frame (width, height), to corners in pixels."""
-    center, half = boxes[:, :2], boxes[:, 2:] / 2
+    center, half_size = boxes[:, :2], boxes[:, 2:] / 2
     scale = np.array([*frame, *frame], np.float32)
-    return np.asarray(np.concatenate([center - half, center + half], axis=1) * scale, dtype=np.float32)
+    return np.asarray(np.concatenate([center - half_size, center + half_size], axis=1) * scale, dtype=np.float32)
 
 
 def around(masks: NDArray[np.bool_]) -> Boxes:
-    """Return the bounding box of each mask; masks must not be empty."""
+    """Return the bounding box of each mask (n x height x width); masks must not be empty."""
     rows, columns = np.asarray(masks.any(axis=2)), np.asarray(masks.any(axis=1))
     height, width = masks.shape[1:]
     sides = (
@@ -483,11 +482,12 @@ def around(masks: NDArray[np.bool_]) -> Boxes:
 
 def overlap(boxes: Boxes, other_boxes: Boxes) -> NDArray[np.float32]:
     """Compute the pairwise intersection over union, n x m."""
-    low = np.maximum(boxes[:, None, :2], other_boxes[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], other_boxes[None, :, 2:])
-    shared = np.clip(high - low, 0, None).prod(axis=2)
-    total = _area(boxes)[:, None] + _area(other_boxes)[None] - shared
-    return np.asarray(np.divide(shared, total, out=np.zeros_like(shared), where=total > 0), dtype=np.float32)
+    top_left = np.maximum(boxes[:, None, :2], other_boxes[None, :, :2])
+    bottom_right = np.minimum(boxes[:, None, 2:], other_boxes[None, :, 2:])
+    intersection = np.clip(bottom_right - top_left, 0, None).prod(axis=2)
+    union = _area(boxes)[:, None] + _area(other_boxes)[None] - intersection
+    iou = np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0)
+    return np.asarray(iou, dtype=np.float32)
 
 
 def _area(boxes: Boxes) -> NDArray[np.float32]:

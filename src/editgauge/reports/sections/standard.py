@@ -1,4 +1,4 @@
-"""The sections that every report has."""
+"""Sections that every report has: overview, gallery, methods, edit types, numbers and unscored outcomes."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ from editgauge.results import SetScore
 from editgauge.results._records import ALL
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from editgauge.reports._outcomes import Missing
     from editgauge.reports.context import Context
 
 MAX_DETAILS = 4
-"""This many different details are quoted; the gallery has all."""
+"""Maximum number of details quoted per reason; the gallery lists all of them."""
 
 
 @dataclass(slots=True)
 class UnscoredReason:
-    """One reason for having no score."""
+    """One reason for missing scores, with counts by method, protocol, edit type and detail."""
 
     missing: Missing
     methods: Counter[str] = field(default_factory=Counter)
     protocols: Counter[str] = field(default_factory=Counter)
     edit_types: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
-    """All counters count scores; details come without the folders of the machine."""
+    """Details without local folders. All counters count scores."""
 
     @property
     def top_details(self) -> list[tuple[str, int]]:
@@ -50,7 +52,7 @@ class UnscoredReason:
 
     @property
     def more_details(self) -> int:
-        """The number of other details."""
+        """The number of details that are not quoted."""
         return max(0, len(self.details) - MAX_DETAILS)
 
 
@@ -80,12 +82,9 @@ def _unscored(context: Context) -> Content:
 
 def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
-    done, preserved = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
     return {
         "answer": in_bold(context.headline.parts),
-        "trade_off": done
-        and preserved
-        and trade_off(context.cells, done, preserved, context.methods, context.untouched),
+        "trade_off": _trade_off(context),
         "highlights": highlights(context),
         "sentences": sentences(context),
         "overview": overview_tables(context.cells, context.methods),
@@ -95,8 +94,16 @@ def _overview(context: Context) -> Content:
     }
 
 
+def _trade_off(context: Context) -> Markup | None:
+    """Plot the main score of `done` against that of `kept`; None if the run lacks one of them."""
+    done_scores, kept_scores = context.answers.get("done"), context.answers.get("kept")
+    if not done_scores or not kept_scores:
+        return None
+    return trade_off(context.cells, done_scores[0], kept_scores[0], context.methods, context.untouched)
+
+
 def _done_counts(context: Context) -> dict[str, dict[str, int]]:
-    """Return the answers whether edits were done, by method; empty without verdicts on all outcomes."""
+    """Count the verdicts on whether edits were done, by method; empty without verdicts on all outcomes."""
     if not context.has_verdicts or context.sample is not None:
         return {}
     return {method: counts[0] for method, counts in answers_by_method(context).items()}
@@ -105,7 +112,10 @@ def _done_counts(context: Context) -> dict[str, dict[str, int]]:
 def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
-    plots = {m: [plot_method_profile(table, context.methods, m) for table in context.tables] for m in context.methods}
+    plots = {
+        method: [plot_method_profile(table, context.methods, method) for table in context.tables]
+        for method in context.methods
+    }
     counts = {method: context.counts_of(method) for method in context.methods}
     cards = {method: read_card(Path(folder)) for method, folder in context.run.manifest.methods.items()}
     return {"plots": plots, "of_method": counts, "cards": cards}
@@ -114,35 +124,34 @@ def _methods(context: Context) -> Content | None:
 def _edit_types(context: Context) -> Content | None:
     if not context.tables or not context.edit_types:
         return None
-    kinds = context.edit_types
-    edits = Counter(edit.get("type") for edit in context.run.edits.values())
-    plots = {kind: [plot_type_profile(table, context.methods, kind) for table in context.tables] for kind in kinds}
-    return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
+    edit_counts = Counter(edit.get("type") for edit in context.run.edits.values())
+    plots = {
+        edit_type: [plot_type_profile(table, context.methods, edit_type) for table in context.tables]
+        for edit_type in context.edit_types
+    }
+    return {"plots": plots, "edits": edit_counts, "folded": {table.key: table.folded for table in context.tables}}
 
 
 def _groups(context: Context) -> Content | None:
-    """Return every score in every group of the benchmark's own divisions, below that of all edits."""
-    cells = group_cells(context.run)
+    """Return score tables by division: one row for all edits, then one for each group."""
+    all_groups = group_cells(context.run)
     overall = [cell for cell in context.cells if cell.edit_type == ALL]
     tables = {}
     for division in divisions(context.run):
-        of_division = [group for group in cells if group.division == division]
-        rows = [replace(group.cell, edit_type=group.label) for group in of_division]
-        values = {group.label: group.value for group in of_division}
-        tables[division] = (score_tables([*overall, *rows], context.methods, list(values)), values)
+        division_groups = [group for group in all_groups if group.division == division]
+        cells = [replace(group.cell, edit_type=group.label) for group in division_groups]
+        values = {group.label: group.value for group in division_groups}
+        tables[division] = (score_tables([*overall, *cells], context.methods, list(values)), values)
     return {"by_division": tables} if tables else None
 
 
 def _gallery(context: Context) -> Content:
-    reasons = [missing.reason for missing in missing_scores(context.incomplete)]
-    note = " ".join(filter(None, (context.sample_note, context.gallery_note)))
-    readings = sorted({describe_parse(edit) for edit in context.run.edits.values()} - {""})
     return {
         "edit_types": context.edit_types,
         "divisions": divisions(context.run),
-        "readings": readings,
-        "reasons": reasons,
-        "note": note,
+        "readings": sorted({describe_parse(edit) for edit in context.run.edits.values()} - {""}),
+        "reasons": [missing.reason for missing in missing_scores(context.incomplete)],
+        "note": " ".join(filter(None, (context.sample_note, context.gallery_note))),
     }
 
 
@@ -161,6 +170,61 @@ def _agreement(context: Context) -> Content | None:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class SetTable:
+    """Values of one score of sets of outcomes, such as FID, by method and edit type."""
+
+    protocol: str
+    name: str
+    about: str
+    higher_is_better: bool
+    kinds: tuple[str, ...]
+    rows: dict[str, tuple[tuple[str, str], ...]]
+    """By method: formatted value and number of outcomes for each edit type."""
+    warnings: tuple[str, ...]
+
+
+def set_tables(scores: Sequence[SetScore], methods: Sequence[str]) -> list[SetTable]:
+    """Return one table for each score of sets; empty if no protocol has any."""
+    return [
+        _set_table([score for score in scores if (score.protocol, score.name) == key], methods)
+        for key in dict.fromkeys((score.protocol, score.name) for score in scores)
+    ]
+
+
+def _set_table(scores: Sequence[SetScore], methods: Sequence[str]) -> SetTable:
+    """Return the table of one score, given its values by method and edit type."""
+    kinds = (ALL, *sorted({score.edit_type for score in scores} - {ALL}))
+    by_cell = {(score.method, score.edit_type): score for score in scores}
+    warnings = dict.fromkeys(score.detail for score in scores if score.edit_type == ALL and score.detail)
+    return SetTable(
+        protocol=scores[0].protocol,
+        name=scores[0].name,
+        about=scores[0].about,
+        higher_is_better=scores[0].higher_is_better,
+        kinds=kinds,
+        rows={method: tuple(_format_cell(by_cell.get((method, kind))) for kind in kinds) for method in methods},
+        warnings=tuple(warnings),
+    )
+
+
+def _format_cell(score: SetScore | None) -> tuple[str, str]:
+    """Return the value with its interval, and the number of outcomes with those missing by reason."""
+    if score is None:
+        return "", ""
+    count = f"n {score.n:,}"
+    if score.missing:
+        count += f", {score.missing:,} missing{_format_reasons(score)}"
+    if score.value is None:
+        return "unscored", count
+    return f"{number(score.value, 3)} {interval(score.low, score.high, 3)}".rstrip(), count
+
+
+def _format_reasons(score: SetScore) -> str:
+    counts = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
+    return f" ({', '.join(counts)})" if score.reasons else ""
+
+
 overview = TemplateSection("overview", "Answer", 10, _overview)
 gallery = TemplateSection("gallery", "Gallery", 15, _gallery)
 methods = TemplateSection("methods", "Methods", 30, _methods, METHODS)
@@ -171,48 +235,3 @@ sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, _unscored)
 measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.methods_text(context.run)}, SETUP)
-
-
-@dataclass(frozen=True, slots=True)
-class SetTable:
-    """One score of one protocol."""
-
-    protocol: str
-    name: str
-    about: str
-    higher_is_better: bool
-    kinds: tuple[str, ...]
-    rows: dict[str, tuple[tuple[str, str], ...]]
-    """Method to the value and the number of outcomes, per edit type."""
-    warnings: tuple[str, ...]
-
-
-def set_tables(scores: Sequence[SetScore], methods: Sequence[str]) -> list[SetTable]:
-    """Return the tables of scores of sets; empty if no protocol has any."""
-    return [
-        _table(protocol, name, scores, methods)
-        for protocol, name in dict.fromkeys((s.protocol, s.name) for s in scores)
-    ]
-
-
-def _table(protocol: str, name: str, scores: Sequence[SetScore], methods: Sequence[str]) -> SetTable:
-    mine = [score for score in scores if (score.protocol, score.name) == (protocol, name)]
-    kinds = (ALL, *sorted({score.edit_type for score in mine} - {ALL}))
-    by_cell = {(score.method, score.edit_type): score for score in mine}
-    rows = {method: tuple(_written(by_cell.get((method, kind))) for kind in kinds) for method in methods}
-    warnings = dict.fromkeys(score.detail for score in mine if score.edit_type == ALL and score.detail)
-    return SetTable(protocol, name, mine[0].about, mine[0].higher_is_better, kinds, rows, tuple(warnings))
-
-
-def _written(score: SetScore | None) -> tuple[str, str]:
-    if score is None:
-        return "", ""
-    count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")
-    if score.value is None:
-        return "unscored", count
-    return f"{number(score.value, 3)} {interval(score.low, score.high, 3)}".rstrip(), count
-
-
-def _why(score: SetScore) -> str:
-    counts = (f"{reason.replace('_', ' ')} {count:,}" for reason, count in score.reasons.items())
-    return f" ({', '.join(counts)})" if score.reasons else ""
