@@ -64,7 +64,7 @@ MAX_ROUND_TRIP_PIXELS = 0.3
 MIN_AGREEING_FRACTION = 0.3
 """Fraction of corners that must agree on a transform; otherwise key points are matched."""
 MAX_KEY_POINT_SIDE_PIXELS = 320
-"""Longer side at which key points are detected; twice as many pixels take four times as long without benefit."""
+"""Longer side at which key points are detected; full size takes four times as long and finds no more transforms."""
 MAX_KEY_POINTS = 600
 LOWE_RATIO = 0.75
 """Maximum ratio of the distances of the best and the second-best match."""
