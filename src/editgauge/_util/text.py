@@ -6,14 +6,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-A_BEFORE = ("uni", "use", "usu", "ute", "uti", "uto", "ura", "eu", "ewe", "one", "once", "ukulele", "ufo", "u-")
-AN_BEFORE = ("unin", "unim", "unid", "hour", "honest", "honor", "honour", "heir", "suv", "x-ray", "8")
-"""Beginnings whose sound differs from their first letter; the longest match counts."""
-_SOUNDS = {**dict.fromkeys(A_BEFORE, "a"), **dict.fromkeys(AN_BEFORE, "an")}
+A_PREFIXES = ("uni", "use", "usu", "ute", "uti", "uto", "ura", "eu", "ewe", "one", "once", "ukulele", "ufo", "u-")
+AN_PREFIXES = ("unin", "unim", "unid", "hour", "honest", "honor", "honour", "heir", "suv", "x-ray", "8")
+"""Prefixes whose sound differs from their first letter; the longest match wins."""
+_ARTICLES = {**dict.fromkeys(A_PREFIXES, "a"), **dict.fromkeys(AN_PREFIXES, "an")}
 
 IRREGULAR_PLURALS = {"person": "people", "knife": "knives", "mouse": "mice", "sheep": "sheep", "skis": "skis"}
 ALWAYS_PLURAL = frozenset({"scissors", "skis"})
 SINGULAR_ENDINGS = ("ss", "us", "is")
+"""Endings of singular nouns in -s."""
 
 TERMINAL_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colors, cursor, screen
@@ -23,23 +24,26 @@ TERMINAL_SEQUENCE = re.compile(
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 LINE_SEPARATORS = re.compile("[\x0b\x0c\x1c-\x1e\x85]")
 BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that change the direction of writing, which can make one name look like another."""
+"""Characters that change the direction of text, which can make one name look like another."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""Beginning of a cell that spreadsheets evaluate, possibly escaped."""
 
 
 def article(phrase: str) -> str:
-    """Return "a" or "an", by the sound of the phrase's beginning.
+    """Return the indefinite article of a phrase, "a" or "an".
 
     >>> [article(word) for word in ("umbrella", "uniform", "hourglass", "éclair", "<owl-toy>", "*")]
     ['an', 'a', 'an', 'an', 'an', 'a']
     """
     start = re.sub(r"^[\W_]+", "", unicodedata.normalize("NFKD", phrase)).lower()
-    longest = max((head for head in _SOUNDS if start.startswith(head)), key=len, default="")
-    return _SOUNDS.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
+    prefix = max((prefix for prefix in _ARTICLES if start.startswith(prefix)), key=len, default=None)
+    if prefix is not None:
+        return _ARTICLES[prefix]
+    return "an" if start.startswith(("a", "e", "i", "o", "u")) else "a"
 
 
 def none_detected(noun: str) -> str:
-    """Return a clause that no object of a kind is seen.
+    """Return a clause that says that no such object is seen.
 
     >>> none_detected("dog"), none_detected("surfboards")
     ('no dog is seen', 'no surfboards are seen')
@@ -48,7 +52,7 @@ def none_detected(noun: str) -> str:
 
 
 def is_plural(noun: str) -> bool:
-    """Return whether a noun has the form of a plural.
+    """Return whether a noun looks like a plural.
 
     >>> [is_plural(noun) for noun in ("books", "skis", "wine glass", "bus")]
     [True, True, False, False]
@@ -84,18 +88,18 @@ def to_gerund(phrase: str) -> str:
     >>> [to_gerund(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "grin", "sing", "juggling")]
     ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'grinning', 'singing', 'juggling']
     """
-    verb, blank, remainder = phrase.partition(" ")
-    return f"{_gerund(verb)}{blank}{remainder}"
+    verb, space, complement = phrase.partition(" ")
+    return f"{_gerund(verb)}{space}{complement}"
 
 
 def _gerund(verb: str) -> str:
-    if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):
+    if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):  # already a gerund
         return verb
     if verb.endswith("ie"):
         return f"{verb[:-2]}ying"
     if re.search(r"[^aeoy]e$", verb) and len(verb) > 2:
         return f"{verb[:-1]}ing"
-    if re.fullmatch(r"(qu|[^aeiou])*[aeiou][bdglmnprt]", verb, re.IGNORECASE):
+    if re.fullmatch(r"(qu|[^aeiou])*[aeiou][bdglmnprt]", verb, re.IGNORECASE):  # one short syllable
         return f"{verb}{verb[-1]}ing"
     return f"{verb}ing"
 
@@ -120,18 +124,19 @@ def printable(text: str, *, colors: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text
     if colors:
-        pieces = [printable(piece) for piece in COLOR.split(text)]
-        return pieces[0] + "".join(map("".join, zip(COLOR.findall(text), pieces[1:], strict=True)))
+        parts = [printable(part) for part in COLOR.split(text)]
+        sequences = [*COLOR.findall(text), ""]
+        return "".join(part + sequence for part, sequence in zip(parts, sequences, strict=True))
     without_sequences = LINE_SEPARATORS.sub(" ", TERMINAL_SEQUENCE.sub("", text))
     return "".join(
-        sign
-        for sign in without_sequences
-        if sign in "\n\t" or (sign not in BIDI_CONTROLS and unicodedata.category(sign) not in {"Cc", "Cs"})
+        char
+        for char in without_sequences
+        if char in "\n\t" or (char not in BIDI_CONTROLS and unicodedata.category(char) not in {"Cc", "Cs"})
     )
 
 
 def as_utf8(text: str) -> str:
-    r"""Escape what UTF-8 cannot encode, such as bytes of a file name in another encoding.
+    r"""Escape characters that UTF-8 cannot encode, such as undecodable bytes of a file name.
 
     >>> as_utf8("caf\udce9.png")
     'caf\\udce9.png'
@@ -140,7 +145,7 @@ def as_utf8(text: str) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Escape a text for a CSV cell: spreadsheets take text that begins with =, +, - or @ for a formula.
+    """Escape text for a CSV cell, because spreadsheets evaluate text that begins with =, +, - or @.
 
     >>> csv_text("=HYPERLINK(0)"), csv_text("a cat"), from_csv_text(csv_text("'-1"))
     ("'=HYPERLINK(0)", 'a cat', "'-1")
@@ -149,33 +154,33 @@ def csv_text(text: str) -> str:
 
 
 def from_csv_text(cell: str) -> str:
-    """Return the text of a cell that `csv_text` wrote."""
+    """Return the original text of a cell that `csv_text` escaped."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """Join words to a list in a sentence.
+    """Join words into an enumeration.
 
     >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')
     """
-    *first, last = words
-    return f"{', '.join(first)} {conjunction} {last}" if first else last
+    *leading, last = words
+    return f"{', '.join(leading)} {conjunction} {last}" if leading else last
 
 
 def edit_distance(first: str, second: str) -> int:
-    """Return the number of letters to insert, delete, change or swap with a neighbor (optimal string alignment).
+    """Return the number of insertions, deletions, substitutions and adjacent swaps (optimal string alignment).
 
     >>> edit_distance("repalce", "replace"), edit_distance("backgroud", "background")
     (1, 1)
     """
     previous: list[int] = []
     row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, start=1):
-        older, previous, row = previous, row, [i]
-        for j, target in enumerate(second, start=1):
-            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != target))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == target:
-                cost = min(cost, older[j - 2] + 1)
+    for i, a in enumerate(first, start=1):
+        before_previous, previous, row = previous, row, [i]
+        for j, b in enumerate(second, start=1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == second[j - 2] and b == first[i - 2]:
+                cost = min(cost, before_previous[j - 2] + 1)
             row.append(cost)
     return row[-1]

@@ -69,6 +69,10 @@ def _not_text(file: Path) -> Document:
     return Document(file.name)
 
 
+class MissingImageError(BadInputError):
+    """Raised for an image of a benchmark folder that does not exist."""
+
+
 class ImagesOf:
     """Finds the images of a benchmark folder, and refuses every path that leaves it.
 
@@ -96,7 +100,9 @@ class ImagesOf:
                 raise BadInputError(f"the path {format_value(word)} is a link that leaves the benchmark folder")
             if path.is_file():
                 return path
-            problem = "is not a file" if path.exists() else "does not exist"
+            if not path.exists():
+                raise MissingImageError(f"the image {format_value(word)} does not exist")
+            problem = "is not a file"
         except (OSError, RuntimeError, ValueError) as error:
             problem = f"cannot be looked at ({error})"
         raise BadInputError(f"the image {format_value(word)} {problem}")

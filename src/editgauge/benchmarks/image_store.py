@@ -1,4 +1,4 @@
-"""The pictures of public sets: found in their folders, or kept in the cache when they come as bytes."""
+"""Images of public benchmarks: find them in folders, or store them in the cache when they come as bytes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,43 @@ from editgauge._util.files import write_bytes
 from editgauge._util.images import ImageFile
 from editgauge._util.packages import cache_root
 from editgauge._util.text import format_count
-from editgauge.benchmarks.folder import ImagesOf
+from editgauge.benchmarks.folder import ImagesOf, MissingImageError
 from editgauge.errors import BadInputError
 from editgauge.types import Edit
 
 SIGNATURES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
+"""File suffixes by the first bytes of the content."""
 
 
-class Neighbors:
-    """Files that differ from a missing one by their capitals or their extension only."""
+class SimilarFiles:
+    """Finder of files that differ from a missing file only by case or extension."""
 
     def __init__(self) -> None:
         self._names: dict[Path, dict[str, list[str]]] = {}
+        """File names by folder and case-folded stem."""
 
     def hint(self, path: Path) -> str:
-        """Words that name such a file, to be added to a message; none if there is none."""
-        if path.parent not in self._names:
-            names = self._names[path.parent] = {}
-            for file in sorted(path.parent.iterdir()) if path.parent.is_dir() else []:
-                names.setdefault(file.stem.casefold(), []).append(file.name)
-        near = self._names[path.parent].get(path.stem.casefold(), [])
-        nearest = sorted(near, key=lambda name: name.casefold() != path.name.casefold())
-        return f"; there is {format_value(nearest[0])}, with another extension or other capitals" if nearest else ""
+        """Return a clause that names such a file, to append to a message; empty if there is none."""
+        folder = path.parent
+        if folder not in self._names:
+            self._names[folder] = _names_by_stem(folder)
+        names = self._names[folder].get(path.stem.casefold(), [])
+        if not names:
+            return ""
+        closest = min(names, key=lambda name: name.casefold() != path.name.casefold())
+        return f"; there is {format_value(closest)}, with another extension or other capitals"
+
+
+def _names_by_stem(folder: Path) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    if folder.is_dir():
+        for file in sorted(folder.iterdir()):
+            names.setdefault(file.stem.casefold(), []).append(file.name)
+    return names
 
 
 class ImageFolder:
-    """The folder in which a set keeps its pictures."""
+    """The folder with the images of a benchmark."""
 
     def __init__(self, folder: Path, faults: Faults) -> None:
         if not folder.is_dir():
@@ -48,33 +59,43 @@ class ImageFolder:
         self.folder = folder
         self.faults = faults
         self._find = ImagesOf(folder, follows_links=True)
-        self._near = Neighbors()
+        self._similar_files = SimilarFiles()
 
-    def picture(self, word: str, record: object, *, optional: bool = False) -> ImageFile | None:
-        """Return the image at a path inside the folder, or None after noting the fault.
+    def picture(self, name: str, record: object, *, optional: bool = False) -> ImageFile | None:
+        """Return the image at a path inside the folder, or None after recording the fault.
 
         Where broken records are skipped, a missing image that is not `optional` is returned nevertheless: its edit
-        stays in the benchmark, and is counted as unscored.
+        stays in the benchmark and counts as unscored.
+
+        Args:
+            name: Path of the image relative to the folder.
+            record: The record that refers to the image, for the fault.
+            optional: Whether the edit is usable without the image.
+
         """
-        name, path = str(PurePosixPath(word)), self.folder / word
+        normalized_name = str(PurePosixPath(name))
         try:
-            return ImageFile(name, self._find(word))
+            return ImageFile(normalized_name, self._find(name))
+        except MissingImageError:
+            path = self.folder / name
+            fault = f"the image {str(path)!r} does not exist{self._similar_files.hint(path)}"
+            is_skipped = self.faults.skip(record, fault)
+            return ImageFile(normalized_name, path) if is_skipped and not optional else None
         except BadInputError as error:
-            if not str(error).endswith("does not exist"):  # nothing is reported about other folders
-                self.faults.add(record, str(error))
-                return None
-        text = f"the image {str(path)!r} does not exist{self._near.hint(path)}"
-        return ImageFile(name, path) if self.faults.skip(record, text) and not optional else None
+            self.faults.add(record, str(error))
+            return None
 
 
 def image_value(value: Any) -> Any:
     """Return the bytes or path of an image that hub tables store as `{bytes, path}`."""
-    return value.get("bytes") or value.get("path") if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return value.get("bytes") or value.get("path")
+    return value
 
 
-def image_suffix(content: bytes, unknown: str = ".bin") -> str:
-    """Return the file suffix for encoded image data."""
-    return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), unknown)
+def image_suffix(content: bytes, default: str = ".bin") -> str:
+    """Return the file suffix for encoded image data, or `default` for an unknown format."""
+    return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), default)
 
 
 def store_image(content: bytes, benchmark: str) -> ImageFile:
@@ -88,14 +109,15 @@ def store_image(content: bytes, benchmark: str) -> ImageFile:
 
 def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     """Return a note about missing images; raise `BadInputError` when all are missing."""
-    pictures = {edit.source.name: edit.source.path for edit in edits}
-    missing = [path for path in pictures.values() if not path.is_file()]
+    paths = {edit.source.name: edit.source.path for edit in edits}
+    missing = [path for path in paths.values() if not path.is_file()]
     if not missing:
         return ""
-    message = f"{len(missing)} of {format_count(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
-    hint = next(filter(None, map(Neighbors().hint, missing)), "")
-    if len(missing) == len(pictures):
+    similar_files = SimilarFiles()
+    hint = next(filter(None, map(similar_files.hint, missing)), "")
+    if len(missing) == len(paths):
         raise BadInputError(
             f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}"
         )
-    return f"; {message}{hint}"
+    count = f"{len(missing)} of {format_count(len(paths), 'image')}"
+    return f"; {count} are missing, such as '{missing[0].name}'{hint}"

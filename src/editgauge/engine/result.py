@@ -1,4 +1,4 @@
-"""What `score` returns: the scores of one edited image, which print and show themselves."""
+"""Result of `score`: the scores and the verdict of one edited image, with text and notebook display."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from editgauge.types import Item
 
 OWN_PROTOCOL = "editgauge"
-"""Its score is meant where a name without a protocol fits several."""
+"""Protocol that wins when a score name without a protocol matches several."""
 MAX_BOXES = 8
-"""Boxes drawn on one picture."""
+"""Boxes drawn on one image."""
 PREVIEW_PIXELS = 360
-"""Pixels of a picture in a notebook."""
-FRAME = "display:inline-block;margin:0 12px 8px 0;text-align:center"
+"""Longer side of an image in a notebook."""
+FIGURE_STYLE = "display:inline-block;margin:0 12px 8px 0;text-align:center"
 
 
 class ScoreResult:
@@ -38,11 +38,11 @@ class ScoreResult:
     `result["edit"]` is one score, `result.verdict` the verdict, and iterating gives every score.
 
     Attributes:
-        verdict: was the edit done, was the rest kept, is it well made, and how certain that is.
-        edit: the edit, as it was read from the instruction.
-        source: pixels of the source image, height x width x 3, uint8.
-        edited: pixels of the edited image in the size of the source.
-        remark: which protocols were left out, and what they need.
+        verdict: Whether the edit was done, the rest preserved and the result well made, and how certain that is.
+        edit: The edit, as parsed from the instruction.
+        source: Pixels of the source image, height x width x 3, uint8.
+        edited: Pixels of the edited image in the size of the source.
+        remark: Protocols that were left out, and what they need.
 
     """
 
@@ -61,38 +61,47 @@ class ScoreResult:
         return len(self._scores)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and bool(self._named(name))
+        return isinstance(name, str) and bool(self._find(name))
 
     def __getitem__(self, name: str) -> ScoreRecord:
-        """Return the score of this name, or of `PROTOCOL/NAME`; `editgauge` wins over other protocols."""
-        matches = self._named(name)
-        preferred = [score for score in matches if base_name(score.protocol) == OWN_PROTOCOL]
-        if len(matches) > 1 and len(preferred) != 1:
-            full = ", ".join(f"'{score.protocol}/{score.name}'" for score in matches)
-            raise KeyError(f"Several protocols have a score '{name}': {full}.")
+        """Return a score by `NAME` or `PROTOCOL/NAME`.
+
+        A plain name that several protocols use refers to the score of `editgauge`.
+
+        Raises:
+            KeyError: No score has the name, or several have and none is preferred.
+
+        """
+        matches = self._find(name)
         if not matches:
             names = ", ".join(dict.fromkeys(score.name for score in self))
             raise KeyError(f"There is no score '{name}'; there are {names}.")
-        return preferred[0] if len(matches) > 1 else matches[0]
+        if len(matches) == 1:
+            return matches[0]
+        preferred = [score for score in matches if base_name(score.protocol) == OWN_PROTOCOL]
+        if len(preferred) != 1:
+            full_names = ", ".join(f"'{score.protocol}/{score.name}'" for score in matches)
+            raise KeyError(f"Several protocols have a score '{name}': {full_names}.")
+        return preferred[0]
 
-    def _named(self, name: str) -> list[ScoreRecord]:
+    def _find(self, name: str) -> list[ScoreRecord]:
         return [score for score in self if name in {score.name, f"{score.protocol}/{score.name}"}]
 
     @property
     def headlines(self) -> list[ScoreRecord]:
-        """The few scores that determine the verdict; all scores if there are none of those."""
+        """The scores that determine the verdict, or all scores if none of them is present."""
         steps = self.edit.reading.steps if self.edit.reading else ()
         names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
-        main = [score for score in self if score.name in names and score.reason != "not_applicable"]
-        answers = [score for score in main if score.reason != NO_RULE]
-        if not any(
-            score.name == "edit" for score in answers
-        ):  # that no protocol has a rule is the answer then, said once
-            answers = [*[score for score in main if score.name == "edit"][-1:], *answers]
-        return answers or list(self)
+        candidates = [score for score in self if score.name in names and score.reason != "not_applicable"]
+        headlines = [score for score in candidates if score.reason != NO_RULE]
+        if not any(score.name == "edit" for score in headlines):
+            # No protocol has a rule for the edit: report that once instead of once per protocol.
+            without_rule = [score for score in candidates if score.name == "edit"]
+            headlines = without_rule[-1:] + headlines
+        return headlines or list(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""
+        """Return the verdict, the parsed instruction and every score with its evidence as plain values for JSON."""
         from editgauge.results.edits import parsed_to_json
 
         return {
@@ -110,16 +119,19 @@ class ScoreResult:
 
     def __repr__(self) -> str:
         headlines = self.headlines
-        width = max((len(f"{score.protocol}/{score.name}") for score in headlines), default=0)
-        rows = [f"  {f'{score.protocol}/{score.name}':<{width}}  {score}" for score in headlines]
-        more = len(self) - len(headlines)
-        return "\n".join([self.verdict.sentence, *rows, *([f"  and {more} more in .to_frame()"] if more else [])])
+        names = [f"{score.protocol}/{score.name}" for score in headlines]
+        width = max(map(len, names), default=0)
+        lines = [self.verdict.sentence]
+        lines += [f"  {name:<{width}}  {score}" for name, score in zip(names, headlines, strict=True)]
+        if hidden := len(self) - len(headlines):
+            lines.append(f"  and {hidden} more in .to_frame()")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Both pictures with the evidence drawn on them, the verdict, and the main scores."""
+        """Return both images with the evidence drawn on them, the verdict, and the main scores."""
         from markupsafe import Markup
 
-        rows = ((f"{score.protocol}/{score.name}", str(score), _folded(score.note)) for score in self.headlines)
+        rows = ((f"{score.protocol}/{score.name}", str(score), _fold_note(score.note)) for score in self.headlines)
         cell = Markup('<td style="text-align:left">{}</td>')
         return Markup("<div><p><b>{}</b></p>{}{}<table>{}</table></div>").format(
             self.verdict.sentence,
@@ -136,41 +148,36 @@ class ScoreResult:
         from editgauge._util.images import resize_image
 
         scale = PREVIEW_PIXELS / max(pixels.shape[:2])
-        small = resize_image(pixels, round(pixels.shape[1] * scale), round(pixels.shape[0] * scale))
-        encoded = io.BytesIO()
-        Image.fromarray(draw(small, self._boxes(side, scale), at_least=PREVIEW_PIXELS)).save(
-            encoded, "JPEG", quality=88
-        )
-        address = f"data:image/jpeg;base64,{base64.b64encode(encoded.getvalue()).decode()}"
-        form = Markup('<figure style="{}"><img src="{}" alt="{}"><figcaption>{}</figcaption></figure>')
-        return form.format(FRAME, address, caption, caption)
+        preview = resize_image(pixels, round(pixels.shape[1] * scale), round(pixels.shape[0] * scale))
+        annotated = draw(preview, self._boxes(side, scale), at_least=PREVIEW_PIXELS)
+        jpeg = io.BytesIO()
+        Image.fromarray(annotated).save(jpeg, "JPEG", quality=88)
+        url = f"data:image/jpeg;base64,{base64.b64encode(jpeg.getvalue()).decode()}"
+        figure = Markup('<figure style="{}"><img src="{}" alt="{}"><figcaption>{}</figcaption></figure>')
+        return figure.format(FIGURE_STYLE, url, caption, caption)
 
     def _boxes(self, side: Side, scale: float) -> list[Evidence]:
-        """Return the detections on one image, one per label."""
+        """Return the detected boxes on one image in preview pixels, one per label."""
         from editgauge.evidence import Box
 
         boxes: dict[str, Evidence] = {}
-        for score in self:
-            for piece in score.evidence if score.name == "edit" else ():
-                if isinstance(piece, Box) and piece.on == side:
-                    box = replace(
-                        piece,
-                        left=piece.left * scale,
-                        top=piece.top * scale,
-                        right=piece.right * scale,
-                        bottom=piece.bottom * scale,
-                    )
-                    boxes.setdefault(piece.label, box)
+        for evidence in (evidence for score in self if score.name == "edit" for evidence in score.evidence):
+            if isinstance(evidence, Box) and evidence.on == side and evidence.label not in boxes:
+                boxes[evidence.label] = replace(
+                    evidence,
+                    left=evidence.left * scale,
+                    top=evidence.top * scale,
+                    right=evidence.right * scale,
+                    bottom=evidence.bottom * scale,
+                )
         return list(boxes.values())[:MAX_BOXES]
 
 
-def _folded(note: str) -> str:
-    """Return the first sentence; a longer note opens on a click."""
+def _fold_note(note: str) -> str:
+    """Return the note as HTML that shows its first sentence and hides the rest until it is clicked."""
     from markupsafe import Markup
 
-    first, stop, remainder = note.partition(". ")
-    return (
-        Markup("<details><summary>{}</summary>{}</details>").format(first + stop.strip(), remainder)
-        if remainder
-        else note
-    )
+    summary, period, details = note.partition(". ")
+    if not details:
+        return note
+    return Markup("<details><summary>{}</summary>{}</details>").format(summary + period.strip(), details)

@@ -25,23 +25,23 @@ from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, argume
 from editgauge.types import Reason
 
 WARM_UP, STOP = "warm up", "stop"
-"""Sent to a process instead of a request: load the models; give up the item of this number."""
+"""Messages to a process other than a request: load the models; cancel the question with this number."""
 AFFINITY_SLACK = 4
 """A process that has seen the source image may have this many more items in flight than the least busy one."""
 MAX_REMEMBERED_SOURCES = 64
 EXIT_TIMEOUT_SECONDS = 5
 MAX_CACHED_ANSWERS = 1024
-"""About ten kilobytes each."""
+"""About 10 KB each."""
 TRANSIENT_REASONS: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
-"""Reasons for a missing score that may be gone at the next request."""
+"""Reasons for a missing score that may not recur at the next request."""
 
 
 class ProcessEndedError(Exception):
-    """The process that scored an item ended before it had an answer."""
+    """Raised when the process that scores an item ends before it answers."""
 
 
 class Scoring(Protocol):
-    """Scores items. Cancelling stops the work."""
+    """Backend that scores items; canceling a call stops its work."""
 
     @property
     def models(self) -> Mapping[str, str]:
@@ -62,15 +62,15 @@ class Scoring(Protocol):
 
 
 class SharedScoring:
-    """Scores equal requests once: those that wait for the same answer, and those that were answered lately.
+    """Backend that scores equal requests once, by sharing work in flight and caching recent answers.
 
-    Requests are equal when all their bytes are. An answer with evidence is large, so it is not kept; nor is one with a
-    score that is missing for a reason that may pass.
+    Requests are equal when all their bytes are. Answers with evidence are too large to cache, and answers with a score
+    that is missing for a transient reason are not final.
     """
 
     def __init__(self, scoring: Scoring, max_answers: int = MAX_CACHED_ANSWERS) -> None:
         self._scoring = scoring
-        self._in_flight: dict[bytes, _Shared] = {}
+        self._in_flight: dict[bytes, _SharedTask] = {}
         self._answers = LRUCache[bytes, BatchResult](max_answers)
 
     @property
@@ -83,12 +83,14 @@ class SharedScoring:
         await self._scoring.warm_up()
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """Score one item, sharing the work of equal requests; it is canceled when all waiting clients have left."""
-        key = hashlib.sha256(json.dumps(request.model_dump()).encode()).digest()  # ASCII: takes lone surrogates
+        """Score one item, sharing the work of equal requests; cancel it when no client waits any longer."""
+        key = hashlib.sha256(
+            json.dumps(request.model_dump()).encode()
+        ).digest()  # ASCII, so lone surrogates are escaped
         if (cached := self._answers.get(key)) is not None:
             return cached
         if key not in self._in_flight:
-            self._in_flight[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
+            self._in_flight[key] = _SharedTask(asyncio.create_task(self._scoring.score(request)))
         shared = self._in_flight[key]
         shared.waiting += 1
         try:
@@ -97,7 +99,7 @@ class SharedScoring:
             shared.waiting -= 1
             if not shared.waiting:
                 self._in_flight.pop(key)
-                shared.task.cancel()  # does nothing to a task that is done
+                shared.task.cancel()  # no-op for a finished task
         if not request.evidence and _is_final(result):
             self._answers.put(key, result)
         return result
@@ -108,18 +110,19 @@ def _is_final(result: BatchResult) -> bool:
 
 
 @dataclass(slots=True)
-class _Shared:
-    """Work that one or more requests await."""
+class _SharedTask:
+    """A scoring task that one or more requests await."""
 
     task: asyncio.Task[BatchResult]
     waiting: int = 0
 
 
 class OneScorer:
-    """Scores with one scorer, which its creator closes."""
+    """Backend with one scorer in this process; the creator of the scorer closes it."""
 
     def __init__(self, scorer: Scorer) -> None:
-        self._scorer, self.models = scorer, scorer.models
+        self._scorer = scorer
+        self.models = scorer.models
 
     async def warm_up(self) -> None:
         """Load the models; raise `EditGaugeError` if one cannot be used."""
@@ -131,7 +134,7 @@ class OneScorer:
     async def score(self, request: ScoreRequest) -> BatchResult:
         """Score one item."""
         try:
-            # In a thread: a judge may be asked what the instruction means.
+            # In a thread: parsing the instruction may call a judge.
             future = await asyncio.to_thread(lambda: self._scorer.submit(**arguments_of(request)))
             scores = await asyncio.wrap_future(future)
         except EditGaugeError as error:
@@ -143,22 +146,22 @@ class OneScorer:
 
 
 class ScorerProcesses:
-    """Scores in processes that share the cores; outcomes of one source image go to the same process if they can.
+    """Backend with several processes that share the cores; a source image goes to the same process if possible.
 
     Args:
-        options: the arguments of the scorer of each process
-        models: the model of each role
-        processes: how many
+        options: Arguments of the scorer of each process.
+        models: The model of each role.
+        processes: Number of processes.
 
     """
 
     def __init__(self, options: ScorerOptions, models: Mapping[str, str], processes: int) -> None:
         self.models = models
         self._options = options
-        self._number = processes
+        self._process_count = processes
         self._processes: list[ScoringProcess] = []
         self._warm_processes = LRUCache[int, set[ScoringProcess]](MAX_REMEMBERED_SOURCES)
-        """Processes that had the latest source images, by the hash of the image."""
+        """Processes that scored the latest source images, by the hash of the image."""
 
     async def warm_up(self) -> None:
         """Start the processes and load the models in each."""
@@ -166,7 +169,7 @@ class ScorerProcesses:
         await asyncio.gather(*(process.ask(WARM_UP) for process in self._processes))
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """Score one item in a process; raise `ProcessEndedError` if the process died."""
+        """Score one item in a process; raise `ProcessEndedError` if the process ends."""
         self._replace_ended()
         result: BatchResult = await self._process_for(request.sources[0]).ask(request)
         return result
@@ -178,26 +181,26 @@ class ScorerProcesses:
 
     def _process_for(self, source: str) -> ScoringProcess:
         """Return a process that has seen the source image, unless another is much less busy."""
-        name = hash(source)
-        warm = [process for process in self._warm_processes.get(name) or () if not process.has_ended]
-        least_busy, least_busy_warm = (
-            min(group, key=_queue_length) for group in (self._processes, warm or self._processes)
-        )
-        further = AFFINITY_SLACK if least_busy.waiting else 0
-        if len(least_busy_warm.waiting) > len(least_busy.waiting) + further:
-            least_busy_warm = least_busy
-        self._warm_processes.put(name, {*warm, least_busy_warm})
-        return least_busy_warm
+        key = hash(source)
+        warm = [process for process in self._warm_processes.get(key) or () if not process.has_ended]
+        least_busy = min(self._processes, key=_queue_length)
+        process = min(warm, key=_queue_length, default=least_busy)
+        slack = AFFINITY_SLACK if least_busy.waiting else 0
+        if _queue_length(process) > _queue_length(least_busy) + slack:
+            process = least_busy
+        self._warm_processes.put(key, {*warm, process})
+        return process
 
     def _replace_ended(self) -> None:
+        """Replace processes that have ended or stopped responding, and start those that are missing."""
         for process in self._processes:
             if process.is_silent:
                 process.kill()
             if process.has_ended:
                 process.close()
         alive = [process for process in self._processes if not process.has_ended]
-        missing = self._number - len(alive)
-        self._processes = alive + [ScoringProcess(self._options, self._number) for _ in range(missing)]
+        missing = self._process_count - len(alive)
+        self._processes = alive + [ScoringProcess(self._options, self._process_count) for _ in range(missing)]
 
 
 def _queue_length(process: ScoringProcess) -> int:
@@ -205,7 +208,7 @@ def _queue_length(process: ScoringProcess) -> int:
 
 
 class ScoringProcess:
-    """A process with a scorer; made and asked within one event loop."""
+    """A process with a scorer; create it and ask it within one event loop."""
 
     def __init__(self, options: ScorerOptions, processes: int) -> None:
         self.has_ended = False
@@ -222,7 +225,7 @@ class ScoringProcess:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the process must be stopped or frozen: it sends a sign of life every few seconds."""
+        """Whether the process hangs: a healthy one sends a heartbeat every few seconds."""
         return time.monotonic() - self._last_message > MAX_SILENCE_SECONDS
 
     async def ask(self, question: ScoreRequest | str) -> Any:
@@ -239,19 +242,19 @@ class ScoringProcess:
             del self.waiting[number]
 
     def kill(self) -> None:
-        """End the process at once; callers that wait for it get `ProcessEndedError`."""
+        """Kill the process; callers that wait for it get `ProcessEndedError`."""
         self._process.kill()
         self._end()
 
     def close(self) -> None:
         """Stop the process."""
         self._sender.shutdown(cancel_futures=True)
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
-        with suppress(BrokenPipeError):  # it has ended
+        assert self._process.stdin is not None  # noqa: S101 - the process has pipes
+        with suppress(BrokenPipeError):  # the process has ended
             self._process.stdin.close()
         try:
             self._process.wait(EXIT_TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:  # it is at work for someone who has left
+        except subprocess.TimeoutExpired:  # still busy with a canceled item
             self._process.kill()
             self._process.wait()
         self._listener.join(EXIT_TIMEOUT_SECONDS)
@@ -261,14 +264,15 @@ class ScoringProcess:
         self._sender.submit(self._write, message)
 
     def _write(self, message: object) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
-        with suppress(BrokenPipeError, ValueError):  # its end is announced by the thread that listens to it
+        assert self._process.stdin is not None  # noqa: S101 - the process has pipes
+        with suppress(BrokenPipeError, ValueError):  # the listener reports the end of the process
             pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
             self._process.stdin.flush()
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        with self._process.stdout as answers, suppress(RuntimeError):  # the event loop may be closed before we end
+        """Deliver the answers of the process until it ends; runs in a thread."""
+        assert self._process.stdout is not None  # noqa: S101 - the process has pipes
+        with self._process.stdout as answers, suppress(RuntimeError):  # the event loop may be closed already
             while True:
                 try:
                     number, answer = pickle.load(answers)  # noqa: S301 - written by our own process
@@ -279,6 +283,7 @@ class ScoringProcess:
                 self._loop.call_soon_threadsafe(self._deliver, number, answer)
 
     def _deliver(self, number: int, answer: object) -> None:
+        """Resolve the future of a question; heartbeats and canceled questions have none."""
         future = self.waiting.get(number)
         if future is None or future.done():
             return

@@ -16,16 +16,19 @@ from editgauge.studies.design import Answer, Answers, Design, validate_answers
 from editgauge.studies.design._fields import is_right
 from editgauge.studies.store import AnswerRow, Assignment, Event, EventKind, Rater, Screening, Served, StudyItem
 
+Stage = Literal["eligibility", "qualification", "rating", "closed"]
+"""What a rater may do next."""
+
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A rater's name and secret; the secret cannot be shown again."""
+    """A rater's name and secret token; only the hash of the token is stored."""
 
     name: str
     token: str
 
     def link(self, base: str) -> str:
-        """Return the personal link below the URL where the study is served."""
+        """Return the personal link under the base URL of the study."""
         return f"{base.rstrip('/')}/enter/{self.token}"
 
 
@@ -35,49 +38,47 @@ def token_hash(token: str) -> str:
 
 
 def add_raters(session: Session, tokens: Sequence[str], label: str | None, now: float) -> list[Invitation]:
-    """Add raters for these tokens."""
+    """Add one rater per token."""
     invitations = []
     number = session.scalar(select(func.max(Rater.id))) or 0
     for token in tokens:
         number = _free_number(session, number + 1)
-        hashed = token_hash(token)
-        session.add(Rater(name=_name(number), label=label, token_hash=hashed, state="invited", created=now))
-        invitations.append(Invitation(_name(number), token))
+        name = _rater_name(number)
+        session.add(Rater(name=name, label=label, token_hash=token_hash(token), state="invited", created=now))
+        invitations.append(Invitation(name, token))
     session.flush()
     return invitations
 
 
-def _name(number: int) -> str:
+def _rater_name(number: int) -> str:
     return f"r{number:04d}"
 
 
 def _free_number(session: Session, number: int) -> int:
-    """Return the first number from `number` on whose name is free; imported raters keep their names."""
-    while session.scalar(select(Rater.id).where(Rater.name == _name(number))) is not None:
+    """Return the first free number from `number` on; imported raters may have taken some names."""
+    while session.scalar(select(Rater.id).where(Rater.name == _rater_name(number))) is not None:
         number += 1
     return number
 
 
 def find_rater(session: Session, name: str) -> Rater:
-    """Find the rater by name or label."""
+    """Return the rater with this name, or else with this label."""
     raters = session.scalars(select(Rater).where(or_(Rater.name == name, Rater.label == name))).all()
-    by_name = [rater for rater in raters if rater.name == name]
-    if len(by_name or raters) == 1:
-        return (by_name or list(raters))[0]
-    if raters:
-        raise BadStudyError(
-            f"The label '{name}' is given to {len(raters)} raters: {', '.join(r.name for r in raters)}."
-        )
+    matches = [rater for rater in raters if rater.name == name] or list(raters)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(rater.name for rater in matches)
+        raise BadStudyError(f"The label '{name}' is given to {len(matches)} raters: {names}.")
     raise UnknownNameError("rater in this study", name, session.scalars(select(Rater.name)))
 
 
 def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None:
-    """Delete label, link and eligibility answers of a rater; with `answers` also the ratings.
+    """Delete the label, link and screening answers of a rater; with `answers`, also the ratings.
 
-    Answers that are kept stay under a name that says nothing, and go on counting.
+    Ratings that are kept stay under the anonymous name and still count.
     """
-    mine = select(Assignment).where(Assignment.rater_id == rater.id)
-    release(session, session.scalars(mine.where(Assignment.state == "claimed")).all())
+    _release_claims(session, rater)
     session.execute(delete(Screening).where(Screening.rater_id == rater.id))
     if answers:
         _delete_answers(session, rater)
@@ -85,9 +86,17 @@ def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None
     log(session, now, "forgotten", rater, "with all answers" if answers else "answers kept without a person")
 
 
+def _release_claims(session: Session, rater: Rater) -> None:
+    """Release the assignments that the rater has claimed and not answered."""
+    claims = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == "claimed")
+    release(session, session.scalars(claims).all())
+
+
 def _delete_answers(session: Session, rater: Rater) -> None:
+    """Delete all assignments and events of a rater, and open the slots that they filled."""
     for assignment in session.scalars(select(Assignment).where(Assignment.rater_id == rater.id)).all():
-        counted, item = assignment.state == "done", session.get_one(StudyItem, assignment.item_id)
+        counted = assignment.state == "done"
+        item = session.get_one(StudyItem, assignment.item_id)
         session.execute(delete(AnswerRow).where(AnswerRow.assignment_id == assignment.id))
         session.delete(assignment)
         session.flush()
@@ -100,9 +109,9 @@ def _delete_answers(session: Session, rater: Rater) -> None:
 def log(
     session: Session, now: float, kind: EventKind, rater: Rater, reason: str, *, page: Assignment | None = None
 ) -> None:
-    """Log an event of a rater with its reason."""
-    page_id = page.id if page is not None else None
-    session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=page_id, reason=reason))
+    """Log an event of a rater, with the page on which it happened if any."""
+    assignment_id = page.id if page is not None else None
+    session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=assignment_id, reason=reason))
     session.flush()
 
 
@@ -116,7 +125,7 @@ def review(
     design: Design,
     now: float,
 ) -> None:
-    """Check a page when first answered; exclude the rater after too many failures."""
+    """Check a newly answered page; exclude the rater after too many failures."""
     seconds = now - assignment.claimed
     flags = flags_of(design, answers, assignment.check, seconds)
     assignment.flags = list(flags)
@@ -135,10 +144,13 @@ def review(
 
 
 def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
-    """Return what is suspicious about a page: too fast, or a failed attention check."""
-    fast = seconds is not None and seconds < design.fast_seconds
-    failed = any(item.id == check and not is_right(item, answers.get(item.id), item.right) for item in design.checks)
-    return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
+    """Return the flags of a page: `fast` and `attention_failed`."""
+    flags = []
+    if seconds is not None and seconds < design.fast_seconds:
+        flags.append("fast")
+    if any(item.id == check and not is_right(item, answers.get(item.id), item.right) for item in design.checks):
+        flags.append("attention_failed")
+    return tuple(flags)
 
 
 def wrong_answers(design: Design, answers: Mapping[str, Answer], right: Mapping[str, Any]) -> list[str]:
@@ -152,62 +164,72 @@ def wrong_answers(design: Design, answers: Mapping[str, Answer], right: Mapping[
 
 
 def _exclude_if_failed(session: Session, rater: Rater, kind: EventKind, limit: int, now: float) -> None:
-    """Exclude a rater who failed `limit` times since the owner last included them."""
+    """Exclude a rater with `limit` failures since the last inclusion by the owner."""
     last_inclusion = select(func.max(Event.id)).where(Event.rater_id == rater.id, Event.kind == "included")
-    since = session.scalar(last_inclusion) or 0
-    failures = select(func.count()).where(Event.rater_id == rater.id, Event.kind == kind, Event.id > since)
+    last_event_id = session.scalar(last_inclusion) or 0
+    failures = select(func.count()).where(Event.rater_id == rater.id, Event.kind == kind, Event.id > last_event_id)
     count = session.scalar(failures) or 0
     if count >= limit and rater.state != "excluded":
-        what = {"gold_failed": "gold items", "attention_failed": "attention checks"}[kind]
-        exclude(session, rater, f"failed {count} {what}", now)
+        checks = {"gold_failed": "gold items", "attention_failed": "attention checks"}[kind]
+        exclude(session, rater, f"failed {count} {checks}", now)
 
 
 def exclude(session: Session, rater: Rater, reason: str, now: float) -> int:
-    """Void all answers of a rater, open their items again and return the number of answers."""
+    """Void all answers of a rater and open the slots that they filled; return the number of answers."""
     rater.state = "excluded"
     log(session, now, "excluded", rater, reason)
-    mine = select(Assignment).where(Assignment.rater_id == rater.id)
-    release(session, session.scalars(mine.where(Assignment.state == "claimed")).all())
-    answered = session.scalars(mine.where(Assignment.state.in_(("done", "surplus")))).all()
-    for assignment in answered:
+    _release_claims(session, rater)
+    answered = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state.in_(("done", "surplus")))
+    assignments = session.scalars(answered).all()
+    for assignment in assignments:
         counted = assignment.state == "done"
         assignment.state = "void"
         session.flush()
         if counted:
             return_slot(session, session.get_one(StudyItem, assignment.item_id))
     session.flush()
-    return len(answered)
+    return len(assignments)
 
 
 def include(session: Session, rater: Rater, reason: str, now: float, *, screened: bool) -> tuple[int, int]:
-    """Revoke an exclusion: answers count again where slots are free, else they become surplus.
+    """Revoke an exclusion, or admit a rater who failed the qualification.
 
-    Returns both counts. A rater who failed the qualification is admitted.
+    Voided answers count again where slots are free; the others become surplus.
+
+    Args:
+        session: The database session.
+        rater: The rater to include.
+        reason: Reason for the log.
+        now: Current time in seconds.
+        screened: Whether the study has a screening.
+
+    Returns:
+        The numbers of answers that count again and of surplus answers.
+
     """
     passed = select(Screening.id).where(Screening.rater_id == rater.id, Screening.passed.is_(True)).limit(1)
-    unscreened = rater.state == "excluded" and screened and session.scalar(passed) is None
-    rater.state = "invited" if unscreened else "active"
+    needs_screening = rater.state == "excluded" and screened and session.scalar(passed) is None
+    rater.state = "invited" if needs_screening else "active"
     log(session, now, "included", rater, reason)
-    counts = [0, 0]
     voided = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == "void")
-    for assignment in session.scalars(voided.order_by(Assignment.id)).all():
-        free = take_slot(session, session.get_one(StudyItem, assignment.item_id))
-        assignment.state = "done" if free else "surplus"
-        counts[0 if free else 1] += 1
+    assignments = session.scalars(voided.order_by(Assignment.id)).all()
+    counted = 0
+    for assignment in assignments:
+        has_slot = take_slot(session, session.get_one(StudyItem, assignment.item_id))
+        assignment.state = "done" if has_slot else "surplus"
+        counted += has_slot
     session.flush()
-    return counts[0], counts[1]
-
-
-Stage = Literal["eligibility", "qualification", "rating", "closed"]
+    return counted, len(assignments) - counted
 
 
 @dataclass(frozen=True, slots=True)
 class QuizResult:
-    """Result of an attempt at the qualification test."""
+    """Result of one attempt at the qualification test."""
 
     passed: bool
     right: int
     of: int
+    """Number of questions."""
     wrong: tuple[str, ...]
     """Questions that were answered wrongly."""
     attempts_left: int
@@ -222,20 +244,20 @@ def stage(session: Session, rater: Rater, design: Design) -> Stage:
     passed = {row.kind for row in _screenings(session, rater) if row.passed}
     if design.eligibility and "eligibility" not in passed:
         return "eligibility"
-    return "qualification" if design.qualification and "qualification" not in passed else "rating"
+    if design.qualification and "qualification" not in passed:
+        return "qualification"
+    return "rating"
 
 
-def answer_eligibility(
-    session: Session, rater: Rater, design: Design, entries: Mapping[str, Any], now: float
-) -> bool:  # fmt: skip
-    """Store eligibility answers and return whether the rater may take part; a refusal is logged."""
+def answer_eligibility(session: Session, rater: Rater, design: Design, entries: Mapping[str, Any], now: float) -> bool:
+    """Store eligibility answers and return whether the rater is eligible; log a rejection."""
     _require_stage(session, rater, design, "eligibility")
     answers = validate_answers([], [item.question for item in design.eligibility], entries)
-    refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
-    _store_screening(session, rater, design, "eligibility", answers, now=now, passed=not refused)
-    if refused:
-        _reject(session, rater, f"not eligible by {', '.join(refused)}", now)
-    return not refused
+    rejecting = [question.id for question in design.eligibility if answers[question.id] != question.accept]
+    _store_screening(session, rater, design, "eligibility", answers, now=now, passed=not rejecting)
+    if rejecting:
+        _reject(session, rater, f"not eligible by {', '.join(rejecting)}", now)
+    return not rejecting
 
 
 def answer_qualification(
@@ -244,13 +266,13 @@ def answer_qualification(
     """Grade an attempt at the qualification; a failed last attempt ends the rater's participation."""
     _require_stage(session, rater, design, "qualification")
     test = design.qualification
-    assert test is not None, "the stage says so"  # noqa: S101 - for the type checker
+    assert test is not None  # noqa: S101 - for the type checker; the stage implies it
     answers = validate_answers([], [item.question for item in test.items], entries)
     wrong = [
         item.question.id for item in test.items if not is_right(item.question, answers[item.question.id], item.right)
     ]
     right = len(test.items) - len(wrong)
-    passed = right >= test.pass_mark * len(test.items) - 1e-9
+    passed = right >= test.pass_mark * len(test.items) - 1e-9  # tolerance for rounding errors
     attempt = sum(row.kind == "qualification" for row in _screenings(session, rater)) + 1
     _store_screening(session, rater, design, "qualification", answers, now=now, passed=passed)
     if not passed and attempt >= test.attempts:
@@ -277,6 +299,7 @@ def _store_screening(
     now: float,
     passed: bool,
 ) -> None:
+    """Store a screening, and activate a rater who has passed all of them."""
     session.add(Screening(rater_id=rater.id, kind=kind, passed=passed, answers=dict(answers), at=now))
     session.flush()
     if stage(session, rater, design) == "rating":
