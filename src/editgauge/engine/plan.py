@@ -141,7 +141,7 @@ def plan(
     Args:
         benchmark: a benchmark's name, a folder of your own, or a run folder.
         outcomes: where the outcomes are, as `NAME=FOLDER`; by default as in the run in `out`.
-        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
+        protocol: how to score; repeat for several protocols. By default: those of the verdict, and pixel differences.
         out: run folder; what it already holds is not counted.
         layout: how outcome files are named; detected by default.
         allow_outside: let an outcome list name images outside its own folder.

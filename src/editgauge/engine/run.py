@@ -94,7 +94,7 @@ def run(
     Args:
         benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
         outcomes: where the outcomes are: `NAME=FOLDER`, `NAME=FILE.jsonl`, or `FOLDER/*` for every method in it.
-        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
+        protocol: how to score; repeat for several protocols. By default: those of the verdict, and pixel differences.
         out: run folder to write: manifest, scores, evidence.
         layout: how outcome files are named (`editgauge list layouts`); detected by default.
         allow_outside: let an outcome list name images outside its own folder.

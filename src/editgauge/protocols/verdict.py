@@ -166,7 +166,10 @@ def _explain_done(
         return _explain(by_name["success" if done == "no" or "edit" not in by_name else "edit"])
     text = f"requested change {values['edit']:.2f}"
     if done == "cannot tell" and values["edit"] >= MIN_YES:
-        return f"{text}, but people rarely accept such outcomes ({values.get('success', 0.0):.2f})"
+        success = values.get("success")
+        if success is not None and success < MIN_SUCCESS:
+            return f"{text}, but people rarely accept such outcomes ({success:.2f})"
+        return f"{text}, but too much else changed to be sure"
     rules = [record for record in scores if record.name == "edit" and base_name(record.protocol) != PROTOCOL]
     agreeing = (
         record for record in rules if record.value is not None and (record.value >= PASS_MARK) == (done == "yes")

@@ -55,7 +55,7 @@ def serve(
         timeout: maximum number of seconds for one request.
         items: maximum number of pictures that are scored at once; further requests get status 429 and may try again.
         processes: processes that score, each with the models in its memory; 0 chooses by cores and memory.
-        protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
+        protocol: how to score; repeat for several protocols. By default: those of the verdict, and pixel differences.
         quiet: print no remarks.
 
     """

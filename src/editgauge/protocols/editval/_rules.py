@@ -106,7 +106,7 @@ async def object_replacement(scene: EditValScene) -> Score:
         scene.detect("edited", require(scene.edit.to, "what to put in its place")),
         scene.detect("edited", old),
     )
-    old_note = f"{gone.summary}: still there" if gone.found else f"{old} gone"
+    old_note = f"{gone.summary}: still there" if gone.found else f"no {old} seen"
     enough, count_note = check_count(len(new), scene.edit.count)
     done = enough and not gone.found
     return score_with_evidence(
