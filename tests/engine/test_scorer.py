@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine._judges import read_judge_config
 from editgauge.engine._options import open_scoring
 from editgauge.engine.scorer import MAX_CACHED_SOURCES, Scorer, SourceCache
-from editgauge.errors import BadImageError
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import ModelOptions, ScorerOptions
 from editgauge.protocols.rubric import prompt_name
 
@@ -50,6 +51,12 @@ def test_a_mask_of_the_whole_image_leaves_nothing_to_keep(photo: Pixels) -> None
         )
     assert (masked.value, masked.reason) == (None, "not_applicable")
     assert unmasked.value is not None
+
+
+@pytest.mark.parametrize("instruction", [None, 7, ["make it red"]])
+def test_an_instruction_must_be_text(instruction: Any, photo: Pixels) -> None:
+    with pytest.raises(BadInputError, match="`instruction` must be text"):
+        editgauge.score(photo, photo, instruction, protocol=["preservation[metrics=l1]"])
 
 
 def test_control_characters_of_an_instruction_do_not_change_its_scores(photo: Pixels) -> None:

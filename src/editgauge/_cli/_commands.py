@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from editgauge._cli._signature import flag_of, has_fields, parse_docstring, resolved_signature, typer_parameter
+from editgauge._public import FORMER_NAMES
 from editgauge._util.progress import logger, print_log
 from editgauge.errors import EditGaugeError, with_flags
 
@@ -79,7 +80,8 @@ class VerbCommand(TyperCommand):
     """A command that imports its function when its options are first needed; listing commands imports nothing."""
 
     def __init__(self, verb: Verb) -> None:
-        super().__init__(verb.name, short_help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="markdown")
+        settings: dict[str, Any] = {"rich_help_panel": verb.panel, "rich_markup_mode": "markdown"}
+        super().__init__(verb.name, short_help=verb.summary, hidden=verb.name in FORMER_NAMES, **settings)
         self.verb = verb
         for name in ("params", "callback", "help"):
             delattr(self, name)  # `__getattr__` sets them

@@ -130,8 +130,9 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
     basis = _basis(question, standings.cells or score_cells, verdicts)
     if not standings.cells:
         most = max((cell.mean.clusters for cell in score_cells if cell.mean), default=0)
-        text = f"Too few source images ({most}; {FEW_SOURCES} are needed) to say which method {BEST[question][0]}"
-        return [f"{text}{on}: ", *_listed(score_cells, intervals=False)]
+        goal = f"to say which method {BEST[question][0]}" if len(score_cells) > 1 else "for an interval"
+        text = f"Too few source images ({most}; {FEW_SOURCES} are needed) {goal}{on}: "
+        return [text, *_listed(score_cells, intervals=False)]
     if len(standings.cells) == 1:
         [cell] = standings.cells
         low, high = cell.spec.range

@@ -121,6 +121,8 @@ class Scorer:
         self, before: ImageLike, after: ImageLike, instruction: str, **details: Unpack[EditDetails]
     ) -> Future[ScoreResult]:
         """Start scoring one edited image. Cancelling the future stops the work."""
+        if not isinstance(instruction, str):
+            raise BadInputError(f"`instruction` must be text such as 'make the cat black', got {instruction!r}.")
         parses = self._parse_by_judge(instruction, details)
         return self._run(
             self._score(lambda: self._load(build_edit(before, instruction, details, parses), before, after))

@@ -313,4 +313,7 @@ def _parse_facts(edit: Json) -> list[list[str]]:
 
 
 def _field_text(value: Any) -> str:
-    return " ".join(str(part) for part in value.values() if part) if isinstance(value, dict) else str(value)
+    if not isinstance(value, dict):
+        return str(value)
+    parts = sorted(value.items(), key=lambda part: part[0] != "relation")  # "next to shore"
+    return " ".join(str(text) for _, text in parts if text)

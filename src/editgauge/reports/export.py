@@ -434,7 +434,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                         [label, *(_cell(cells.get((protocol, spec.name, method, label))) for method in methods)]
                         for label in labels
                     ),
-                    *([["place [95%]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
+                    *([["rank [95%]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
                 ],
                 title=f"{protocol}: {spec.name}",
                 legend=f"{better} is better; {values}",

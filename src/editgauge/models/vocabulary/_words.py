@@ -326,7 +326,7 @@ def explain_mismatch(describing: list[str], noun: str, wordnet: WordNet | None, 
         is_listed = word in lists.looks | lists.uses | lists.materials | lists.determiners
         adjective = wordnet is not None and wordnet.is_adjective(word)
         if not (is_listed or adjective or is_possessive(word)):
-            return f"'{word}' may make something else of {with_article(noun)}"
+            return f"'{word} {noun}' may be something else than {with_article(noun)}"
     return ""
 
 
