@@ -41,4 +41,4 @@ def test_a_horse_became_a_zebra_and_the_source_did_not(protocol: str) -> None:
 
 
 def test_the_verdict_is_explained() -> None:
-    assert verdict("editval", HORSE, ZEBRA)[1] == "Zebra .96 found, horse gone: replaced."
+    assert verdict("editval", HORSE, ZEBRA)[1] == "Zebra .96 found, no horse seen: replaced."

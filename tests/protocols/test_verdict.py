@@ -46,11 +46,11 @@ def own(**values: float) -> list[ScoreRecord]:
 
 def test_every_answer_rests_on_its_own_score() -> None:
     """A zebra instead of a horse before a redrawn background: done, not kept, well made."""
-    rules = [row("editval", "edit", 1.0, "Zebra .96 found, horse gone: replaced."), row("pixlens", "edit", 1.0)]
+    rules = [row("editval", "edit", 1.0, "Zebra .96 found, no horse seen: replaced."), row("pixlens", "edit", 1.0)]
     verdict = make_verdict([*rules, *own(edit=0.93, kept=0.3, quality=0.8, success=0.4)])
     assert (verdict.done, verdict.kept, verdict.quality) == ("yes", "poorly", "good")
-    assert verdict.done_because == "zebra .96 found, horse gone: replaced; requested change 0.93"
-    assert verdict.sentence.startswith("Done: yes (zebra .96 found, horse gone: replaced; requested change 0.93).")
+    assert verdict.done_because == "zebra .96 found, no horse seen: replaced; requested change 0.93"
+    assert verdict.sentence.startswith("Done: yes (zebra .96 found, no horse seen: replaced; requested change 0.93).")
     assert list(verdict.columns) == ["done", "kept", "quality", "confidence", "because"]
 
 

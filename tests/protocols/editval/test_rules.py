@@ -62,7 +62,7 @@ def test_a_verdict_is_explained_in_one_sentence_with_its_boxes(staged: Make) -> 
     assert isinstance(given, Score)
     assert [piece.label for piece in given.evidence if isinstance(piece, Box)] == ["zebra"]
     assert [piece.text for piece in given.evidence if isinstance(piece, Note)] == [
-        "Zebra .96 found, horse gone: replaced."
+        "Zebra .96 found, no horse seen: replaced."
     ]
 
 
