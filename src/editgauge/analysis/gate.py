@@ -130,7 +130,7 @@ def gate(
     """Check that a run is not worse than a baseline by more than a margin, for use in continuous integration.
 
     The exit code is 1 if the paired test says that a score is worse by more than the margin, and 3 if too many edits
-    have no score. Runs of another version, other weights, rules or edits are refused.
+    that the baseline scored have no score. Runs of another version, other weights, rules or edits are refused.
 
     Example:
         $ editgauge gate run --against baseline --score edit --max-drop 0.05 --summary gate.md
@@ -143,7 +143,7 @@ def gate(
         score: score to check, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         method: one method; default: every method that both runs have.
         summary: Markdown file to write, for a pull request.
-        allow_missing: largest share of edits without a score in the run; 1 allows any.
+        allow_missing: largest share of edits scored in the baseline but not in the run; 1 allows any.
 
     """
     if not (max_drop >= 0 and np.isfinite(max_drop)):
