@@ -230,11 +230,8 @@ def _add_middleware(app: FastAPI, service: ScoreService, tokens: tuple[str, ...]
                 detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
                 response: Response = _error(401, Problem(reason="no_token", detail=detail))
             else:
-                try:
+                with service.measured.requests.labels(path, "500").count_exceptions():
                     response = await call_next(request)
-                except Exception:
-                    service.measured.requests.labels(path, "500").inc()
-                    raise
         service.measured.requests.labels(path, str(response.status_code)).inc()
         return response
 
